@@ -1,0 +1,71 @@
+# mcpcat: make alone lists the targets.
+GO ?= go
+BIN := bin/mcpcat
+TOOL := $(GO) tool -modfile=.ci/tools.mod
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X github.com/mcpcat-dev/mcpcat/internal/cli.version=$(VERSION)
+CLAIMS := $(CURDIR)/.cache/claims
+FUZZTIME ?= 20s
+BENCH ?= .
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test check race fuzz bench conformance interop lint vet schema preflight vuln cover clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+build: ## build bin/mcpcat
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/mcpcat
+
+demo: ## build mcpcat and show the main job on two real servers
+	@$(GO) -C testdata/peers run ./cmd/demo
+
+test: ## run the tests (needs Go alone)
+	@mkdir -p $(CLAIMS)
+	MCPCAT_CASE_CLAIMS=$(CLAIMS) $(GO) test ./...
+	MCPCAT_CASE_RAN=$(CLAIMS) $(GO) test -count=1 ./internal/casetest
+
+race: ## run the tests with the race detector
+	$(GO) test -race ./...
+
+interop: build ## run against the official Go SDK and the Inspector CLI (node)
+	$(GO) -C interop test ./...
+	conformance/inspector/run.sh $(BIN)
+
+conformance: build ## reproduce the digest vectors with the independent verifier (node)
+	node conformance/digest/verify.mjs testdata/digest/vectors.json
+
+fuzz: ## give every fuzz target FUZZTIME (20s)
+	@set -e; $(GO) list ./... | while read -r pkg; do \
+	  for target in $$($(GO) test -list '^Fuzz' "$$pkg" 2>/dev/null | grep '^Fuzz' || true); do \
+	    echo "fuzz $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+	  done; done
+
+bench: ## run the benchmarks, each beside its floor
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+vet: ## go vet for Linux, macOS and Windows
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+
+lint: vet ## formatting, go vet for three systems, staticcheck
+	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
+	$(TOOL) staticcheck ./...
+
+check: lint race ## lint, golangci-lint, go mod tidy and the race detector
+	$(GO) mod tidy -diff
+	$(TOOL) golangci-lint run
+
+preflight: ## check the official schema file that the contract tests use
+	MCPCAT_REQUIRE_SPEC=1 $(GO) test -count=1 -run Spec ./mcp
+
+vuln: ## look for known vulnerabilities (needs the network)
+	$(TOOL) govulncheck ./...
+
+cover: ## statement coverage, scripts included
+	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./...
+	$(GO) tool cover -func=.cache/cover.out | tail -1
+
+clean: ## remove what the targets built
+	rm -rf bin .cache
