@@ -1,0 +1,358 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrClosed is the error of every use of a Client after Close.
+var ErrClosed = errors.New("mcp: client is closed")
+
+// ErrLimit is what every *LimitError is, for errors.Is.
+var ErrLimit = errors.New("limit passed")
+
+// RPCError is an error that the peer answered with. Message is the peer's text and may be hostile: show it escaped. Data
+// is the exact JSON text of the member data, nil if there was none.
+//
+// Error cuts the message at 256 bytes and escapes it.
+//
+// Spec: 2026-07-28 basic#responses.
+type RPCError struct {
+	Code    int64
+	Message string
+	Data    jsontext.Value
+}
+
+func (e *RPCError) Error() string {
+	return fmt.Sprintf("server answered with error %d: %s", e.Code, quote(e.Message))
+}
+
+// HeaderMismatchError is the answer -32020: the server found that a header of the request does not say what its body
+// says. Nothing is resent.
+//
+// Spec: 2026-07-28 basic/transports/streamable-http.
+type HeaderMismatchError struct{ RPC *RPCError }
+
+func (e *HeaderMismatchError) Error() string { return "header mismatch: " + e.RPC.Error() }
+
+// Unwrap returns the *RPCError as it was received.
+func (e *HeaderMismatchError) Unwrap() error { return e.RPC }
+
+// MissingCapabilityError is the answer -32021: the server needs a client capability that the request did not declare.
+// Malformed says that data was not as the specification wants it; Required is then nil and RPC.Data has what came.
+//
+// Spec: 2026-07-28 basic#errors.
+type MissingCapabilityError struct {
+	RPC       *RPCError
+	Required  jsontext.Value // data.requiredCapabilities, an object
+	Malformed bool
+}
+
+func (e *MissingCapabilityError) Error() string {
+	if e.Malformed {
+		return "missing client capability (the server does not say which in the form required): " + e.RPC.Error()
+	}
+	return "missing client capability " + quote(string(e.Required)) + ": " + e.RPC.Error()
+}
+
+// Unwrap returns the *RPCError as it was received.
+func (e *MissingCapabilityError) Unwrap() error { return e.RPC }
+
+// UnsupportedVersionError says that the server does not speak ProtocolVersion: it answered -32022, or its discovery
+// offers only other versions. RPC is nil in the second case. Malformed says that data was not as the specification wants
+// it; Supported then holds nothing.
+//
+// Spec: 2026-07-28 basic/versioning.
+type UnsupportedVersionError struct {
+	RPC       *RPCError
+	Supported []string
+	Requested string
+	Malformed bool
+}
+
+func (e *UnsupportedVersionError) Error() string {
+	s := "server does not support version " + ProtocolVersion
+	switch {
+	case e.Malformed:
+		s += " (what it supports is not said in the form required)"
+	case len(e.Supported) == 0:
+		s += " and offers no other"
+	default:
+		s += " and offers " + quoteList(e.Supported)
+	}
+	if e.RPC != nil {
+		s += ": " + e.RPC.Error()
+	}
+	return s
+}
+
+// Unwrap returns the *RPCError as it was received, or nil.
+func (e *UnsupportedVersionError) Unwrap() error {
+	if e.RPC == nil {
+		return nil
+	}
+	return e.RPC
+}
+
+// ProtocolError says that the peer broke the protocol. Path is the JSON Pointer (RFC 6901) of the place in the message,
+// "" if there is none. Reason names what was got and what is wanted; peer text in it is cut at 256 bytes and escaped, and
+// the value itself is never quoted.
+type ProtocolError struct {
+	Method string
+	Path   string
+	Reason string
+}
+
+func (e *ProtocolError) Error() string {
+	var b strings.Builder
+	if e.Method != "" {
+		b.WriteString(e.Method)
+		b.WriteString(": ")
+	}
+	if e.Path != "" {
+		b.WriteString(e.Path)
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Reason)
+	return b.String()
+}
+
+// LegacyServerError says that the server speaks only revisions of MCP before ProtocolVersion. Versions are those that
+// its answer names, if any, as it wrote them. This package never speaks to it: put a bridge in front of such a server.
+type LegacyServerError struct {
+	Versions []string
+	Err      error // how the server showed it, for example an *RPCError; nil if its discovery said so
+}
+
+func (e *LegacyServerError) Error() string {
+	s := "server speaks only an older revision of MCP than " + ProtocolVersion
+	if len(e.Versions) > 0 {
+		s += " (" + quoteList(e.Versions) + ")"
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns how the server showed it.
+func (e *LegacyServerError) Unwrap() error { return e.Err }
+
+// NotMCPError says that what answered is no MCP server: a web page, a program that repeats what it reads, and so on.
+type NotMCPError struct {
+	Reason string
+	Err    error // what was seen, if there is more to say
+}
+
+func (e *NotMCPError) Error() string { return "not an MCP server: " + e.Reason }
+
+// Unwrap returns what was seen.
+func (e *NotMCPError) Unwrap() error { return e.Err }
+
+// TransportError says that the exchange failed below the protocol. Delivered says that the request may have reached the
+// server whole, so that it may have had effect. Status is the HTTP status, 0 if there was none. Stderr is the end of what
+// the child process wrote to its standard error, escaped; it is not part of Error's text.
+type TransportError struct {
+	Op        string
+	Status    int
+	Delivered bool
+	Err       error
+	Stderr    string
+}
+
+func (e *TransportError) Error() string {
+	s := e.Op
+	if e.Status != 0 {
+		s += ": HTTP status " + strconv.Itoa(e.Status)
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *TransportError) Unwrap() error { return e.Err }
+
+// AuthError is an HTTP answer 401 or 403. Challenge holds the values of WWW-Authenticate as received.
+type AuthError struct {
+	Op        string
+	Status    int
+	Challenge []string
+}
+
+func (e *AuthError) Error() string {
+	s := fmt.Sprintf("%s: HTTP status %d", e.Op, e.Status)
+	if e.Status == 403 {
+		return s + ": the server refuses this client"
+	}
+	return s + ": the server asks for authentication"
+}
+
+// AddressError says that the address of an HTTP transport was refused before anything was sent to it: a private address
+// without AllowPrivate, or plain HTTP beyond this machine.
+type AddressError struct {
+	Host   string
+	Reason string
+}
+
+func (e *AddressError) Error() string { return "address " + quote(e.Host) + " refused: " + e.Reason }
+
+// LimitError says that something passed a limit. errors.Is(err, ErrLimit) holds for it.
+type LimitError struct {
+	What   string // what passed it, for example `inputSchema of tool "x"`
+	Max    int64
+	Unit   string // "bytes", "pages", "items", "levels"
+	Method string
+}
+
+func (e *LimitError) Error() string {
+	s := fmt.Sprintf("%s: more than %d %s", e.What, e.Max, e.Unit)
+	if e.Method != "" {
+		s = e.Method + ": " + s
+	}
+	return s
+}
+
+// Is reports whether target is ErrLimit.
+func (e *LimitError) Is(target error) bool { return target == ErrLimit }
+
+// TimeoutError says that the client stopped waiting. errors.Is(err, context.DeadlineExceeded) holds for it.
+type TimeoutError struct {
+	Op        string
+	After     time.Duration
+	Delivered bool // the request may have reached the server whole
+	Stderr    string
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("%s: no answer within %s", e.Op, e.After)
+}
+
+// Is reports whether target is context.DeadlineExceeded.
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// Timeout reports true, as net.Error wants it.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// ContextError says that the caller's context ended first. It wins over whatever else went wrong at the same time.
+type ContextError struct {
+	Op        string
+	Delivered bool // the request may have reached the server whole
+	Err       error
+}
+
+func (e *ContextError) Error() string { return e.Op + ": " + e.Err.Error() }
+
+// Unwrap returns the context's error.
+func (e *ContextError) Unwrap() error { return e.Err }
+
+// NotOfferedError says that a request was not sent because the discovery does not declare the capability it belongs to.
+type NotOfferedError struct {
+	Method     string
+	Capability string
+}
+
+func (e *NotOfferedError) Error() string {
+	return fmt.Sprintf("%s: the server does not offer the capability %q", e.Method, e.Capability)
+}
+
+// RequestError says that a request was refused here, before anything was sent: arguments that are no JSON object, a
+// reserved _meta key, a method that Call does not send, and so on.
+type RequestError struct {
+	Method string
+	Reason string
+	Err    error
+}
+
+func (e *RequestError) Error() string {
+	s := e.Reason
+	if e.Method != "" {
+		s = e.Method + ": " + s
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *RequestError) Unwrap() error { return e.Err }
+
+// SchemaError says that structuredContent does not conform to the tool's outputSchema, is missing although there is one,
+// or that the outputSchema cannot be used (Delivered is then false and nothing was sent).
+type SchemaError struct {
+	Tool      string
+	Path      string // JSON Pointer into structuredContent
+	Keyword   string // the keyword that failed, "" if none did
+	Reason    string
+	Delivered bool
+	Err       error
+}
+
+func (e *SchemaError) Error() string {
+	s := "tool " + quote(e.Tool) + ": "
+	if e.Path != "" {
+		s += "structuredContent" + e.Path + ": "
+	}
+	s += e.Reason
+	if e.Keyword != "" {
+		s += " (" + e.Keyword + ")"
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *SchemaError) Unwrap() error { return e.Err }
+
+// ToolError is a result with isError: the tool itself failed. It is what CallToolResult.Err returns.
+type ToolError struct{ Result *CallToolResult }
+
+func (e *ToolError) Error() string {
+	for _, block := range e.Result.Content {
+		if t, ok := block.(*TextContent); ok {
+			return "tool reported an error: " + quote(t.Text)
+		}
+	}
+	return "tool reported an error without text"
+}
+
+// InputRequiredError is what Round.Result returns for a round that is not complete.
+type InputRequiredError struct{ Required *InputRequired }
+
+func (e *InputRequiredError) Error() string {
+	return fmt.Sprintf("server asks for %d inputs before it answers", len(e.Required.Requests))
+}
+
+// Delivered reports whether err says that a request may have reached the server whole, so that it may have had effect.
+// It is true for every error that is or carries an answer.
+func Delivered(err error) bool {
+	var te *TransportError
+	var to *TimeoutError
+	var ce *ContextError
+	var se *SchemaError
+	var re *RequestError
+	var no *NotOfferedError
+	var ae *AddressError
+	switch {
+	case err == nil, errors.As(err, &re), errors.As(err, &no), errors.As(err, &ae):
+		return false
+	case errors.As(err, &ce):
+		return ce.Delivered
+	case errors.As(err, &to):
+		return to.Delivered
+	case errors.As(err, &te):
+		return te.Delivered
+	case errors.As(err, &se):
+		return se.Delivered
+	case errors.Is(err, ErrClosed):
+		return false
+	}
+	return true
+}

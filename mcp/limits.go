@@ -1,0 +1,152 @@
+package mcp
+
+import (
+	"fmt"
+	"time"
+)
+
+// Limits bounds what a Client reads from its peer. A field that is zero has the default given beside it; there is no
+// value that means "without a limit", and a negative one makes Connect fail. What passes a limit is refused with a
+// *LimitError, never cut.
+type Limits struct {
+	MessageBytes int // one line, SSE event or HTTP body: 16 MiB
+	JSONDepth    int // nesting of one message: 128
+	StderrBytes  int // kept tail of a child's standard error: 64 KiB
+
+	Pages       int // pages of one list: 1,000
+	Items       int // items of one list, all pages: 10,000
+	ListBytes   int // raw results of one list, all pages: 8 MiB
+	NameBytes   int // name of one tool: 1 KiB
+	SchemaBytes int // one inputSchema or outputSchema: 256 KiB
+	SchemaDepth int // nesting of one schema: 64
+
+	Progress int // progress notes handed over per call: 100
+	Logs     int // log messages handed over per call: 100
+}
+
+// The default limits.
+const (
+	defaultMessageBytes = 16 << 20
+	defaultJSONDepth    = 128
+	defaultStderrBytes  = 64 << 10
+	defaultPages        = 1_000
+	defaultItems        = 10_000
+	defaultListBytes    = 8 << 20
+	defaultNameBytes    = 1 << 10
+	defaultSchemaBytes  = 256 << 10
+	defaultSchemaDepth  = 64
+	defaultNotes        = 100
+
+	// maxNoteBytes bounds the text of one progress note; what is longer is cut, as it is for reading only.
+	maxNoteBytes = 1 << 10
+	// maxLogBytes bounds one log message; a longer one is dropped and counted.
+	maxLogBytes = 64 << 10
+)
+
+// fields lists the limits with their names and defaults.
+func (l *Limits) fields() []struct {
+	name  string
+	value *int
+	def   int
+} {
+	return []struct {
+		name  string
+		value *int
+		def   int
+	}{
+		{"MessageBytes", &l.MessageBytes, defaultMessageBytes},
+		{"JSONDepth", &l.JSONDepth, defaultJSONDepth},
+		{"StderrBytes", &l.StderrBytes, defaultStderrBytes},
+		{"Pages", &l.Pages, defaultPages},
+		{"Items", &l.Items, defaultItems},
+		{"ListBytes", &l.ListBytes, defaultListBytes},
+		{"NameBytes", &l.NameBytes, defaultNameBytes},
+		{"SchemaBytes", &l.SchemaBytes, defaultSchemaBytes},
+		{"SchemaDepth", &l.SchemaDepth, defaultSchemaDepth},
+		{"Progress", &l.Progress, defaultNotes},
+		{"Logs", &l.Logs, defaultNotes},
+	}
+}
+
+// filled returns l with zero fields taken from base, and from the defaults where base is zero too.
+func (l Limits) filled(base Limits) (Limits, error) {
+	other := base.fields()
+	for i, f := range l.fields() {
+		if *f.value == 0 {
+			*f.value = *other[i].value
+		}
+		if *f.value == 0 {
+			*f.value = f.def
+		}
+		if *f.value < 0 {
+			return l, fmt.Errorf("mcp: limit %s is %d, want a positive number, or 0 for the default of %d", f.name, *f.value, f.def)
+		}
+	}
+	return l, nil
+}
+
+// Timeouts bounds how long a Client waits. A field that is zero has the default given beside it; a negative one makes
+// Connect fail.
+type Timeouts struct {
+	Connect  time.Duration // starting the child, or dialling and the TLS handshake: 5 s
+	Discover time.Duration // the answer to server/discover: 10 s
+	List     time.Duration // one list request, and a whole snapshot of a list: 20 s
+	Call     time.Duration // one tools/call or extension call: 60 s; RequestMeta.Timeout overrides it
+}
+
+// MaxCallTimeout is the longest that any single call may take, whatever Timeouts.Call and RequestMeta.Timeout say.
+const MaxCallTimeout = 10 * time.Minute
+
+func (t Timeouts) filled() (Timeouts, error) {
+	for _, f := range []struct {
+		name  string
+		value *time.Duration
+		def   time.Duration
+	}{
+		{"Connect", &t.Connect, 5 * time.Second},
+		{"Discover", &t.Discover, 10 * time.Second},
+		{"List", &t.List, 20 * time.Second},
+		{"Call", &t.Call, 60 * time.Second},
+	} {
+		if *f.value < 0 {
+			return t, fmt.Errorf("mcp: timeout %s is %s, want a positive duration, or 0 for the default of %s", f.name, *f.value, f.def)
+		}
+		if *f.value == 0 {
+			*f.value = f.def
+		}
+		*f.value = min(*f.value, MaxCallTimeout)
+	}
+	return t, nil
+}
+
+// An Option changes how Connect makes a Client.
+type Option func(*options)
+
+type options struct {
+	info         Implementation
+	capabilities ClientCapabilities
+	timeouts     Timeouts
+	limits       Limits
+}
+
+// WithClientInfo sets the identity that every request carries as clientInfo. Name must not be empty. The default names
+// mcpcat and the version of this module.
+func WithClientInfo(info Implementation) Option {
+	return func(o *options) { o.info = info }
+}
+
+// WithCapabilities sets the client capabilities that requests declare unless RequestMeta.Capabilities says otherwise. The
+// default is none: {}. They are never inferred from anything else.
+func WithCapabilities(c ClientCapabilities) Option {
+	return func(o *options) { o.capabilities = c }
+}
+
+// WithTimeouts sets the timeouts.
+func WithTimeouts(t Timeouts) Option {
+	return func(o *options) { o.timeouts = t }
+}
+
+// WithLimits sets the limits; fields that are zero here are taken from the transport's Limits, then from the defaults.
+func WithLimits(l Limits) Option {
+	return func(o *options) { o.limits = l }
+}

@@ -1,0 +1,39 @@
+package mcp
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxExcerpt is how many bytes of peer text an error quotes.
+const maxExcerpt = 256
+
+// quote returns s as a quoted string that is safe to print: cut at maxExcerpt bytes, with everything that is not printable
+// escaped, so that control, bidirectional and invisible characters show.
+func quote(s string) string {
+	if len(s) <= maxExcerpt {
+		return strconv.Quote(s)
+	}
+	cut := maxExcerpt
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return strconv.Quote(s[:cut]) + "..."
+}
+
+// quoteList quotes at most eight strings.
+func quoteList(list []string) string {
+	var b strings.Builder
+	for i, s := range list {
+		if i == 8 {
+			b.WriteString(" and more")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(quote(s))
+	}
+	return b.String()
+}

@@ -1,0 +1,95 @@
+package mcp
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Tool is a tool as its server defines it. Raw is the exact definition, and what digests are taken over; the fields are
+// a view of it, InputSchema and OutputSchema being the exact bytes. A Tool is not to be changed: use ParseTool to make
+// one, from a pinned definition for example.
+//
+// Name is any non-empty string, at most Limits.NameBytes long. InputSchema is an object whose type is "object";
+// OutputSchema is an object or nil.
+//
+// Spec: 2026-07-28 server/tools#tool.
+type Tool struct {
+	Wire
+	Name         string
+	Title        *string
+	Description  *string
+	Icons        []Icon
+	InputSchema  jsontext.Value
+	OutputSchema jsontext.Value
+	Annotations  *ToolAnnotations
+	Meta         jsontext.Value // _meta, an object, or nil
+
+	use *toolUse
+}
+
+// ToolAnnotations are hints from an unverified party: no decision rests on them. A nil hint was not given; the
+// specification's defaults are read-only false, destructive true, idempotent false, open-world true.
+type ToolAnnotations struct {
+	Wire
+	Title           *string
+	ReadOnlyHint    *bool
+	DestructiveHint *bool
+	IdempotentHint  *bool
+	OpenWorldHint   *bool
+}
+
+// ExcludedTool is a tool that was listed but cannot be used over this transport, and why. Definition is as received.
+type ExcludedTool struct {
+	Name       string
+	Reason     string
+	Definition jsontext.Value
+}
+
+// ListParams are the parameters of one list request. The zero value asks for the first page.
+type ListParams struct {
+	Cursor *string // as a page's NextCursor; "" is a cursor
+	Meta   RequestMeta
+}
+
+// ToolsPage is one page of tools/list. Raw is the exact result, so that a caller can recognise a page it has seen.
+//
+// Tools keep the server's order and have unique names. NextCursor is nil on the last page; "" is a cursor like any other.
+//
+// Spec: 2026-07-28 server/tools#listing-tools, server/utilities/pagination, server/utilities/caching.
+type ToolsPage struct {
+	Wire
+	Tools      []*Tool
+	Excluded   []ExcludedTool
+	NextCursor *string
+	TTL        time.Duration
+	TTLMs      int64
+	CacheScope CacheScope
+	ServerInfo *Implementation
+	Meta       jsontext.Value // _meta, an object, or nil
+}
+
+// ToolsSnapshot is a whole tools list: all its pages, of one cache scope, with names unique over all of them. TTLMs is
+// the smallest of the pages. ServerInfo is that of the first page.
+type ToolsSnapshot struct {
+	Pages      []*ToolsPage
+	Tools      []*Tool
+	Excluded   []ExcludedTool
+	TTL        time.Duration
+	TTLMs      int64
+	CacheScope CacheScope
+	ServerInfo *Implementation
+}
+
+// Tool returns the tool of that exact name, or nil.
+func (s *ToolsSnapshot) Tool(name string) *Tool {
+	for _, t := range s.Tools {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// toolUse is what is worked out of a definition when it is first used.
+type toolUse struct{}
