@@ -9,7 +9,7 @@ FUZZTIME ?= 20s
 BENCH ?= .
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check race fuzz bench conformance interop lint vet schema preflight vuln cover clean
+.PHONY: help build demo test check race fuzz bench conformance interop lint vet preflight vuln cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
