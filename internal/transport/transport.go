@@ -1,0 +1,98 @@
+// Package transport carries whole JSON-RPC messages of MCP revision 2026-07-28 between a client and one server, over
+// the pipes of a child process ([Stdio]) or over HTTP POST requests ([HTTP]).
+//
+// It knows framing, correlation by id, cancellation, the process tree and HTTP headers. It does not know what a method
+// means: requests arrive as finished bytes, answers leave as decoded [jsonrpc.Message] values, and results, schemas and
+// versions are judged by package mcp above it. It never retries, resumes, renegotiates or falls back.
+//
+//	c, err := transport.NewHTTP(transport.HTTPConfig{URL: "https://tools.example/mcp"})
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	answer, err := c.Do(ctx, &transport.Call{ID: id, Method: "tools/list", Body: body})
+//
+// It stands between mcp and internal/jsonrpc: mcp -> transport -> jsonrpc -> strictjson.
+package transport
+
+import (
+	"context"
+
+	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+)
+
+// ProtocolVersion is the only revision spoken, as it stands in the MCP-Protocol-Version header.
+const ProtocolVersion = "2026-07-28"
+
+// Header is one HTTP header field. Value is the text that goes on the wire, already encoded.
+type Header struct{ Name, Value string }
+
+// Call is one request. A Call is read until Do returns and never written to.
+type Call struct {
+	// ID is the id that stands in Body. On stdio no two calls in flight on one connection may have the same one.
+	ID jsonrpc.ID
+	// Method is the method that stands in Body; over HTTP it becomes the Mcp-Method header.
+	Method string
+	// Name is params.name or params.uri as it stands in Body, for the methods that have an Mcp-Name header; HasName
+	// says whether there is one. It is encoded for the header by the transport. Stdio ignores it.
+	Name    string
+	HasName bool
+	// Params are the Mcp-Param-* headers of a tools/call: full header name, encoded value. Stdio ignores them.
+	Params []Header
+	// Body is the whole JSON-RPC request without a newline anywhere in it. It is sent as it is.
+	Body []byte
+	// Notify, if set, is given the notifications that arrive while the call is in flight, in order and one at a time,
+	// and is never called after Do has returned. Over HTTP these are the ones of this call's own stream, of which a
+	// notification that cannot belong to the request is an error and is not handed on; on stdio they are all that the
+	// connection carries, whoever they are meant for. Notify must return soon and must not call the connection: nothing
+	// else is read in the meantime.
+	Notify func(*jsonrpc.Message)
+}
+
+// Conn is a connection to one server. Its methods are safe for concurrent use.
+type Conn interface {
+	// Do sends the request and returns its answer, a message of kind Result or Failure whose id is the call's. The error
+	// is ctx's when ctx has ended, whatever else went wrong, and otherwise an *Error.
+	Do(ctx context.Context, c *Call) (*jsonrpc.Message, error)
+	// Close ends the connection; calls in flight return ErrClosed. It returns once everything the connection started has
+	// ended, within a bounded time, and may be called more than once.
+	Close() error
+	// Done is closed when the connection can carry no more calls.
+	Done() <-chan struct{}
+	// Err is nil before Done is closed, and then says why.
+	Err() error
+}
+
+// Limits bounds what is taken from a server. A zero field means the default.
+type Limits struct {
+	// MessageBytes is the longest line on stdio (without its line end), the longest HTTP body that is one message, and
+	// the longest SSE event (line ends counted, comment lines not). Default 16 MiB.
+	MessageBytes int
+	// Depth is the deepest nesting of a JSON text. Default 128.
+	Depth int
+	// StderrBytes is how much of the end of a child's stderr is kept. Default 64 KiB.
+	StderrBytes int
+	// ExcerptBytes is the most that an error quotes of what a server sent, counted after escaping. Default 256.
+	ExcerptBytes int
+	// Events is how many SSE events one answer may have, except that of subscriptions/listen. Default 10,000.
+	Events int
+}
+
+func (l Limits) withDefaults() Limits {
+	def := func(field *int, value int) {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	def(&l.MessageBytes, 16<<20)
+	def(&l.Depth, strictjson.DefaultMaxDepth)
+	def(&l.StderrBytes, 64<<10)
+	def(&l.ExcerptBytes, 256)
+	def(&l.Events, 10_000)
+	return l
+}
+
+func (l Limits) json() strictjson.Limits {
+	return strictjson.Limits{Bytes: l.MessageBytes, Depth: l.Depth}
+}
