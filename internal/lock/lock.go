@@ -13,6 +13,7 @@ package lock
 import (
 	"encoding/json"
 	"sort"
+	"strings"
 
 	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
@@ -28,7 +29,7 @@ const (
 const (
 	MaxSerial     = 1<<53 - 1 // the largest serial: the largest whole number that every JSON reader keeps
 	MaxEntries    = 1 << 20   // keys in one lock
-	MaxKeyBytes   = 8 << 10   // bytes of one key, after escaping
+	MaxKeyBytes   = 32 << 10  // bytes of one key, after escaping; bbolt takes no longer one
 	MaxValueBytes = 16 << 20  // bytes of one value
 )
 
@@ -123,7 +124,7 @@ func SameBase(a, b *Base) bool {
 
 // Find returns the pinned item at a, or nil.
 func (l *Lock) Find(a addr.Item) *Item {
-	i, ok := sort.Find(len(l.Items), func(i int) int { return compareItem(a, l.Items[i].Addr) })
+	i, ok := sort.Find(len(l.Items), func(i int) int { return a.Compare(l.Items[i].Addr) })
 	if !ok {
 		return nil
 	}
@@ -132,7 +133,7 @@ func (l *Lock) Find(a addr.Item) *Item {
 
 // ServerByAddr returns the pinned server at a, or nil.
 func (l *Lock) ServerByAddr(a addr.Server) *Server {
-	i, ok := sort.Find(len(l.Servers), func(i int) int { return compareServer(a, l.Servers[i].Addr) })
+	i, ok := sort.Find(len(l.Servers), func(i int) int { return a.Compare(l.Servers[i].Addr) })
 	if !ok {
 		return nil
 	}
@@ -141,7 +142,7 @@ func (l *Lock) ServerByAddr(a addr.Server) *Server {
 
 // AgentByName returns the agent called name, or nil.
 func (l *Lock) AgentByName(name string) *Agent {
-	i, ok := sort.Find(len(l.Agents), func(i int) int { return compareString(name, l.Agents[i].Name) })
+	i, ok := sort.Find(len(l.Agents), func(i int) int { return strings.Compare(name, l.Agents[i].Name) })
 	if !ok {
 		return nil
 	}
@@ -150,7 +151,7 @@ func (l *Lock) AgentByName(name string) *Agent {
 
 // Tool returns the tool that the agent sees as name, or nil.
 func (a *Agent) Tool(name string) *AgentTool {
-	i, ok := sort.Find(len(a.Tools), func(i int) int { return compareString(name, a.Tools[i].Name) })
+	i, ok := sort.Find(len(a.Tools), func(i int) int { return strings.Compare(name, a.Tools[i].Name) })
 	if !ok {
 		return nil
 	}

@@ -1,0 +1,578 @@
+package lock
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
+	"github.com/mcpcat-dev/mcpcat/internal/digest"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+)
+
+// FromEntries reads a lock from its entries, which are sorted by key, as a lock file holds them. It accepts exactly what
+// Entries writes: every digest, the root and the seal are computed again and compared, and agents may only name pinned
+// items. For every lock that it accepts, Entries gives back the same entries.
+//
+// The lock refers to the values and does not copy them.
+//
+// The error is a *FormatError for a format that this version does not read, a *DigestVersionError for a digest that it
+// cannot compute, and a *CorruptError for everything else.
+func FromEntries(entries []KV) (*Lock, error) {
+	if len(entries) > MaxEntries {
+		return nil, &CorruptError{Reason: fmt.Sprintf("it has %d entries, want at most %d", len(entries), MaxEntries)}
+	}
+	meta := map[string][]byte{}
+	rest := make([]KV, 0, len(entries))
+	for i, e := range entries {
+		if i > 0 && e.Key <= entries[i-1].Key {
+			return nil, &CorruptError{Key: e.Key, Reason: "key is not greater than the one before"}
+		}
+		if err := checkSize(e); err != nil {
+			return nil, &CorruptError{Reason: err.Error()}
+		}
+		if strings.HasPrefix(e.Key, metaPrefix) {
+			meta[e.Key] = e.Value
+		} else {
+			rest = append(rest, e)
+		}
+	}
+
+	l := &Lock{}
+	// The format comes first: nothing else can be judged before it is known.
+	minor, err := readFormat(meta[keyFormat])
+	if err != nil {
+		return nil, err
+	}
+	l.Minor = minor
+	for key := range meta {
+		if !slices.Contains(metaKeys, key) {
+			return nil, l.judge(key, errUnknownKind{key})
+		}
+	}
+	if err := l.readMeta(meta); err != nil {
+		return nil, err
+	}
+	if err := l.readRest(rest); err != nil {
+		return nil, err
+	}
+	if root := rootOf(rest); root != l.Root {
+		return nil, &CorruptError{Key: keyRoot, Reason: fmt.Sprintf("root is %s, but the entries give %s", l.Root, root)}
+	}
+	if seal := sealOf(l.Minor, l.Lineage, l.Serial, l.Parent, l.Root); seal != l.Seal {
+		return nil, &CorruptError{Key: keySeal, Reason: fmt.Sprintf("seal is %s, but the meta entries give %s", l.Seal, seal)}
+	}
+	if err := l.checkReferences(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// judge turns a fault in one entry into the error that FromEntries returns: content that this version does not know is a
+// reason to upgrade if the file says that it is newer.
+func (l *Lock) judge(key string, err error) error {
+	var version *DigestVersionError
+	if errors.As(err, &version) {
+		version.Key = key
+		return version
+	}
+	var kind errUnknownKind
+	var member errUnknownMember
+	if l.Minor > FormatMinor && (errors.As(err, &kind) || errors.As(err, &member)) {
+		return newerFormat(FormatMajor, l.Minor)
+	}
+	return &CorruptError{Key: key, Reason: err.Error()}
+}
+
+func newerFormat(major, minor uint64) error {
+	return &FormatError{Found: fmt.Sprintf("%d.%d", major, minor), Known: knownFormat, Newer: true}
+}
+
+var knownFormat = fmt.Sprintf("%d.%d", FormatMajor, FormatMinor)
+
+// readFormat reads {"major":1,"minor":0}. Of a foreign major only the number is looked at, as the rest may differ.
+func readFormat(src []byte) (minor uint64, err error) {
+	damaged := func(reason string) (uint64, error) { return 0, &CorruptError{Key: keyFormat, Reason: reason} }
+	if src == nil {
+		return damaged("it is missing")
+	}
+	v, err := strictjson.Parse(src, jsonLimits)
+	if err != nil {
+		return damaged(err.Error())
+	}
+	majorValue, _ := v.Get("major")
+	major, ok := majorValue.Int()
+	if !ok || major < 0 {
+		return damaged("it has no major number")
+	}
+	minorValue, _ := v.Get("minor")
+	n, ok := minorValue.Int()
+	switch {
+	case major != FormatMajor:
+		if !ok || n < 0 {
+			n = 0
+		}
+		return 0, &FormatError{Found: fmt.Sprintf("%d.%d", major, n), Known: knownFormat, Newer: major > FormatMajor}
+	case !ok || n < 0 || n > MaxSerial:
+		return damaged("it has no minor number")
+	case !bytes.Equal(src, appendFormat(nil, uint64(n))):
+		if n > FormatMinor {
+			return 0, newerFormat(FormatMajor, uint64(n))
+		}
+		return damaged(`it is not written as {"major":1,"minor":0}`)
+	}
+	return uint64(n), nil
+}
+
+func (l *Lock) readMeta(meta map[string][]byte) error {
+	for _, key := range metaKeys {
+		if _, ok := meta[key]; !ok {
+			return &CorruptError{Key: key, Reason: "it is missing"}
+		}
+	}
+	lineage := string(meta[keyLineage])
+	if len(lineage) != 34 || lineage[0] != '"' || lineage[33] != '"' || !validLineage(lineage[1:33]) {
+		return &CorruptError{Key: keyLineage, Reason: "it is not a string of 32 lower-case hex digits"}
+	}
+	l.Lineage = lineage[1:33]
+
+	serial, err := strconv.ParseUint(string(meta[keySerial]), 10, 64)
+	if err != nil || strconv.FormatUint(serial, 10) != string(meta[keySerial]) {
+		return &CorruptError{Key: keySerial, Reason: "it is not a whole number"}
+	}
+	l.Serial = serial
+
+	if string(meta[keyParent]) != "null" {
+		if l.Parent, err = readDigest(meta[keyParent]); err != nil {
+			return l.judge(keyParent, err)
+		}
+	}
+	if err := checkSerial(l.Serial, l.Parent); err != nil {
+		return &CorruptError{Key: keySerial, Reason: err.Error()}
+	}
+	if l.Root, err = readDigest(meta[keyRoot]); err != nil {
+		return l.judge(keyRoot, err)
+	}
+	if l.Seal, err = readDigest(meta[keySeal]); err != nil {
+		return l.judge(keySeal, err)
+	}
+	return nil
+}
+
+// readRest reads the entries outside meta/. The items, which are nearly all of the bytes, are checked on every processor.
+func (l *Lock) readRest(entries []KV) error {
+	var itemEntries []KV
+	for _, e := range entries {
+		kind, parts, err := splitKey(e.Key)
+		if err != nil {
+			return l.judge(e.Key, err)
+		}
+		switch {
+		case e.Key == keyGate:
+			if err = l.readGate(e.Value); err != nil {
+				return l.judge(e.Key, err)
+			}
+		case kind == "server" && len(parts) == 1:
+			err = l.readServer(parts[0], e.Value)
+		case kind == "agent" && len(parts) == 1:
+			err = l.readAgent(parts[0], e.Value)
+		case addr.Kind(kind).Valid() && len(parts) == 2:
+			var server addr.Server
+			server, err = parseServerPart(parts[0])
+			l.Items = append(l.Items, Item{Addr: addr.Item{Server: server, Kind: addr.Kind(kind), Name: parts[1]}})
+			itemEntries = append(itemEntries, e)
+		default:
+			err = errUnknownKind{e.Key}
+		}
+		if err != nil {
+			return l.judge(e.Key, err)
+		}
+	}
+	faults := make([]error, len(l.Items))
+	parallel(len(l.Items), func(i int) { faults[i] = l.Items[i].read(itemEntries[i].Value) })
+	for i, err := range faults {
+		if err != nil {
+			return l.judge(itemEntries[i].Key, err)
+		}
+	}
+	slices.SortFunc(l.Servers, func(a, b Server) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(l.Items, func(a, b Item) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(l.Agents, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+func (l *Lock) readGate(value []byte) error {
+	if err := strictjson.CheckObject(value, jsonLimits); err != nil {
+		return err
+	}
+	if err := checkCanonical(value); err != nil {
+		return err
+	}
+	l.Gate = value
+	return nil
+}
+
+func (l *Lock) readServer(part string, value []byte) error {
+	a, err := parseServerPart(part)
+	if err != nil {
+		return err
+	}
+	s := Server{Addr: a}
+	if err := s.read(value); err != nil {
+		return err
+	}
+	l.Servers = append(l.Servers, s)
+	return nil
+}
+
+func (s *Server) read(value []byte) error {
+	m, err := readObject(value, "endpoint", "endpoint_digest", "protocol", "?capabilities", "?identity", "?instructions", "?snapshots", "?timeouts", "?tools")
+	if err != nil {
+		return err
+	}
+	if s.Endpoint, err = m.object("endpoint"); err != nil {
+		return err
+	}
+	if s.EndpointDigest, err = m.digest("endpoint_digest"); err != nil {
+		return err
+	}
+	want, err := digest.OfJSON("endpoint", s.Endpoint, jsonLimits)
+	if err != nil {
+		return err
+	}
+	if want != s.EndpointDigest {
+		return fmt.Errorf("endpoint_digest is %s, but the endpoint gives %s", s.EndpointDigest, want)
+	}
+	if s.Protocol, err = m.text("protocol"); err != nil {
+		return err
+	}
+	if s.Capabilities, err = m.object("capabilities"); err != nil {
+		return err
+	}
+	if s.Timeouts, err = m.object("timeouts"); err != nil {
+		return err
+	}
+	if _, ok := m["instructions"]; ok {
+		text, err := m.text("instructions")
+		if err != nil {
+			return err
+		}
+		s.Instructions = &text
+	}
+	if v, ok := m["identity"]; ok {
+		id, err := readObject(v, "name", "version")
+		if err != nil {
+			return fmt.Errorf("identity: %w", err)
+		}
+		s.Identity = &Identity{}
+		if s.Identity.Name, err = id.text("name"); err != nil {
+			return fmt.Errorf("identity: %w", err)
+		}
+		if s.Identity.Version, err = id.text("version"); err != nil {
+			return fmt.Errorf("identity: %w", err)
+		}
+	}
+	if v, ok := m["snapshots"]; ok {
+		if err := s.readSnapshots(v); err != nil {
+			return fmt.Errorf("snapshots: %w", err)
+		}
+	}
+	if v, ok := m["tools"]; ok {
+		if err := s.readTools(v); err != nil {
+			return fmt.Errorf("tools: %w", err)
+		}
+	}
+	// What was read must be all that there is, in the one way of writing it.
+	again, err := encodeServer(s)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(again, value) {
+		return errors.New("value is not written as mcpcat writes it")
+	}
+	return nil
+}
+
+func (s *Server) readSnapshots(v strictjson.Value) error {
+	if v.Kind() != strictjson.KindObject {
+		return errors.New("it is not an object")
+	}
+	s.Snapshots = map[string]digest.Digest{}
+	for kind, value := range v.Members() {
+		d, err := readDigest(value)
+		if err != nil {
+			return err
+		}
+		s.Snapshots[kind] = d
+	}
+	return nil
+}
+
+func (s *Server) readTools(v strictjson.Value) error {
+	m, err := readObject(v, "cache_scope", "order", "ttl_ms")
+	if err != nil {
+		return err
+	}
+	if s.ToolsCacheScope, err = m.text("cache_scope"); err != nil {
+		return err
+	}
+	ttl, ok := m["ttl_ms"].Int()
+	if !ok {
+		return errors.New("ttl_ms is not a whole number")
+	}
+	s.ToolsTTLMs = ttl
+	if s.ToolOrder, err = m.texts("order"); err != nil {
+		return err
+	}
+	return nil
+}
+
+// read checks {"digest":"sha256:...","definition":{...}}. The definition is kept as it is; that it is strict JSON and has
+// no white space follows from the checks below.
+func (it *Item) read(value []byte) error {
+	rest, ok := bytes.CutPrefix(value, []byte(itemBegin))
+	if !ok {
+		return errors.New("value does not begin with a digest")
+	}
+	text, rest, ok := bytes.Cut(rest, []byte(`"`))
+	if !ok {
+		return errors.New("value ends in its digest")
+	}
+	d, err := parseDigest(string(text))
+	if err != nil {
+		return err
+	}
+	rest, ok = bytes.CutPrefix(rest, []byte(itemMiddle[1:]))
+	if !ok || len(rest) < 2 || rest[len(rest)-1] != '}' {
+		return errUnknownMember("value is not a digest and a definition")
+	}
+	definition := rest[: len(rest)-1 : len(rest)-1]
+	want, err := digest.OfItem(digest.Kind(it.Addr.Kind), definition)
+	if err != nil {
+		return fmt.Errorf("definition: %w", err)
+	}
+	if want != d {
+		return fmt.Errorf("digest is %s, but the definition gives %s", d, want)
+	}
+	// The digest was computed, so the definition is one strict JSON text.
+	if !isCompact(definition) {
+		return errors.New("definition has white space between its tokens")
+	}
+	member := nameMember(it.Addr.Kind)
+	name, _ := strictjson.Value(definition).Get(member)
+	if text, ok := name.Text(); !ok || text != it.Addr.Name {
+		return fmt.Errorf("%s in the definition is not the name in the key", member)
+	}
+	it.Digest, it.Definition = d, definition
+	return nil
+}
+
+// isCompact reports whether a checked JSON text has no white space between its tokens.
+func isCompact(src []byte) bool {
+	for len(src) > 0 {
+		switch src[0] {
+		case ' ', '\t', '\n', '\r':
+			return false
+		case '"':
+			src = src[1:]
+			for {
+				i := bytes.IndexByte(src, '"')
+				if i < 0 {
+					return true
+				}
+				backslashes := 0
+				for backslashes < i && src[i-1-backslashes] == '\\' {
+					backslashes++
+				}
+				src = src[i+1:]
+				if backslashes%2 == 0 {
+					break
+				}
+			}
+		default:
+			src = src[1:]
+		}
+	}
+	return true
+}
+
+// nameMember is the member of a definition that names the item.
+func nameMember(kind addr.Kind) string {
+	switch kind {
+	case addr.Resource:
+		return "uri"
+	case addr.ResourceTemplate:
+		return "uriTemplate"
+	}
+	return "name"
+}
+
+func (l *Lock) readAgent(name string, value []byte) error {
+	m, err := readObject(value, "names", "tools")
+	if err != nil {
+		return err
+	}
+	a := Agent{Name: name}
+	if a.Names, err = m.text("names"); err != nil {
+		return err
+	}
+	if m["tools"].Kind() != strictjson.KindArray {
+		return errors.New("tools is not an array")
+	}
+	for v := range m["tools"].Elements() {
+		tm, err := readObject(v, "address", "digest", "name")
+		if err != nil {
+			return err
+		}
+		var t AgentTool
+		if t.Name, err = tm.text("name"); err != nil {
+			return err
+		}
+		if t.Digest, err = tm.digest("digest"); err != nil {
+			return err
+		}
+		address, err := tm.text("address")
+		if err != nil {
+			return err
+		}
+		if t.Address, err = addr.ParseItem(address); err != nil {
+			return err
+		}
+		if len(a.Tools) > 0 && t.Name <= a.Tools[len(a.Tools)-1].Name {
+			return fmt.Errorf("exposed name %s is not greater than the one before", quote(t.Name))
+		}
+		a.Tools = append(a.Tools, t)
+	}
+	again, err := encodeAgent(&a)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(again, value) {
+		return errors.New("value is not written as mcpcat writes it")
+	}
+	l.Agents = append(l.Agents, a)
+	return nil
+}
+
+// checkReferences holds agents to the pinned items and items to the pinned servers.
+func (l *Lock) checkReferences() error {
+	for i := range l.Items {
+		if l.ServerByAddr(l.Items[i].Addr.Server) == nil {
+			return &CorruptError{Key: itemKey(l.Items[i].Addr), Reason: "its server is not in the lock"}
+		}
+	}
+	for i := range l.Agents {
+		for _, t := range l.Agents[i].Tools {
+			it := l.Find(t.Address)
+			switch {
+			case t.Address.Kind != addr.Tool:
+				return &CorruptError{Key: agentKey(l.Agents[i].Name), Reason: fmt.Sprintf("tool %s is not the address of a tool", quote(t.Name))}
+			case it == nil:
+				return &CorruptError{Key: agentKey(l.Agents[i].Name), Reason: fmt.Sprintf("tool %s is not pinned", quote(t.Name))}
+			case it.Digest != t.Digest:
+				return &CorruptError{Key: agentKey(l.Agents[i].Name), Reason: fmt.Sprintf("tool %s has digest %s, but pinned is %s", quote(t.Name), t.Digest, it.Digest)}
+			}
+		}
+	}
+	return nil
+}
+
+// errUnknownMember marks a value with a member that this version does not know; see judge.
+type errUnknownMember string
+
+func (e errUnknownMember) Error() string { return string(e) }
+
+type members map[string]strictjson.Value
+
+// readObject reads an object that has exactly the named members; one whose name begins with "?" may be absent.
+func readObject(src []byte, names ...string) (members, error) {
+	if err := strictjson.CheckObject(src, jsonLimits); err != nil {
+		return nil, err
+	}
+	v, err := strictjson.Parse(src, jsonLimits)
+	if err != nil {
+		return nil, err
+	}
+	m := members{}
+	for name, value := range v.Members() {
+		if !slices.Contains(names, name) && !slices.Contains(names, "?"+name) {
+			return nil, errUnknownMember(fmt.Sprintf("unknown member %s", quote(name)))
+		}
+		m[name] = value
+	}
+	for _, name := range names {
+		if _, ok := m[name]; !ok && name[0] != '?' {
+			return nil, fmt.Errorf("member %q is missing", name)
+		}
+	}
+	return m, nil
+}
+
+// object returns a member that is an object, and nil if there is no such member.
+func (m members) object(name string) (json.RawMessage, error) {
+	v, ok := m[name]
+	if !ok {
+		return nil, nil
+	}
+	if v.Kind() != strictjson.KindObject {
+		return nil, fmt.Errorf("%s is not an object", name)
+	}
+	return json.RawMessage(v), nil
+}
+
+func (m members) text(name string) (string, error) {
+	s, ok := m[name].Text()
+	if !ok {
+		return "", fmt.Errorf("%s is not a string", name)
+	}
+	return s, nil
+}
+
+func (m members) texts(name string) ([]string, error) {
+	if m[name].Kind() != strictjson.KindArray {
+		return nil, fmt.Errorf("%s is not an array", name)
+	}
+	var all []string
+	for v := range m[name].Elements() {
+		s, ok := v.Text()
+		if !ok {
+			return nil, fmt.Errorf("%s holds something that is not a string", name)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (m members) digest(name string) (digest.Digest, error) {
+	d, err := readDigest(m[name])
+	if err != nil {
+		return digest.Digest{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return d, nil
+}
+
+// readDigest reads a JSON string of the form "sha256:" and 64 lower-case hex digits.
+func readDigest(v strictjson.Value) (digest.Digest, error) {
+	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
+		return digest.Digest{}, errors.New("digest is not a string")
+	}
+	return parseDigest(string(v[1 : len(v)-1]))
+}
+
+func parseDigest(s string) (digest.Digest, error) {
+	if version, _, ok := strings.Cut(s, ":"); ok && version != "sha256" {
+		return digest.Digest{}, &DigestVersionError{Found: version[:min(len(version), 32)]}
+	}
+	d, err := digest.Parse(s)
+	if err != nil {
+		return digest.Digest{}, fmt.Errorf("digest: %w", err)
+	}
+	if d.String() != s {
+		return digest.Digest{}, errors.New("digest is not written in lower-case hex")
+	}
+	return d, nil
+}
