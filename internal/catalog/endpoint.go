@@ -1,0 +1,138 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpcat-dev/mcpcat/internal/digest"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+)
+
+// Endpoint returns the resolved posture of the server as canonical JSON: transport, url or command, args, env and
+// inherit_env, headers by name, auth and egress. A secret is {"secret": REF}; a url with secrets is an array of its
+// parts. Nothing in it depends on the machine: a relative command stays as written.
+func (s *Server) Endpoint() json.RawMessage { return slices.Clone(s.endpoint) }
+
+// EndpointDigest is the digest of kind "endpoint" over Endpoint.
+func (s *Server) EndpointDigest() digest.Digest { return s.digest }
+
+// EndpointText returns the URL, or the command and its arguments, on one line and safe to print: secrets are shown by
+// reference.
+func (s *Server) EndpointText() string {
+	if s.HTTP != nil {
+		return s.HTTP.URL.String()
+	}
+	words := make([]string, 0, 1+len(s.Stdio.Args))
+	for _, w := range append([]string{s.Stdio.Command}, s.Stdio.Args...) {
+		words = append(words, shellWord(w))
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes w if it has to be, for reading and copying; nothing runs the result.
+func shellWord(w string) string {
+	plain := w != "" && strings.IndexFunc(w, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r))
+	}) < 0
+	if plain {
+		return w
+	}
+	w = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(w)
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// SecretRefs returns the references of all secrets that contacting the server uses, sorted, each once.
+func (s *Server) SecretRefs() []string {
+	var refs []string
+	add := func(t Text) {
+		if t.Secret() {
+			refs = append(refs, t.Ref())
+		}
+	}
+	if h := s.HTTP; h != nil {
+		for _, p := range h.URL {
+			add(p)
+		}
+		for _, x := range h.Headers {
+			add(x.Value)
+		}
+		if h.Bearer != nil {
+			refs = append(refs, h.Bearer.Ref())
+		}
+	}
+	if c := s.Stdio; c != nil {
+		for _, x := range c.Env {
+			add(x.Value)
+		}
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs)
+}
+
+func (s *Server) resolveEndpoint() error {
+	src, err := json.Marshal(s.posture())
+	if err != nil {
+		return fmt.Errorf("%s: endpoint: %w", s.Addr, err)
+	}
+	if s.endpoint, err = strictjson.AppendCanonical(nil, src, strictjson.Limits{}); err != nil {
+		return fmt.Errorf("%s: endpoint: %w", s.Addr, err)
+	}
+	if s.digest, err = digest.OfJSON("endpoint", s.endpoint, strictjson.Limits{}); err != nil {
+		return fmt.Errorf("%s: endpoint: %w", s.Addr, err)
+	}
+	return nil
+}
+
+func (s *Server) posture() map[string]any {
+	if h := s.HTTP; h != nil {
+		headers := map[string]any{}
+		for _, x := range h.Headers {
+			headers[x.Name] = shape(x.Value)
+		}
+		p := map[string]any{
+			"transport": "http",
+			"headers":   headers,
+			"egress":    map[string]any{"allow_private": h.AllowPrivate},
+		}
+		if h.URL.Secret() {
+			parts := make([]any, len(h.URL))
+			for i, t := range h.URL {
+				parts[i] = shape(t)
+			}
+			p["url"] = parts
+		} else {
+			p["url"] = h.URL.String()
+		}
+		if h.Bearer != nil {
+			p["auth"] = map[string]any{"bearer": shape(SecretText(*h.Bearer))}
+		}
+		return p
+	}
+	env := map[string]any{}
+	for _, x := range s.Stdio.Env {
+		env[x.Name] = shape(x.Value)
+	}
+	args := s.Stdio.Args
+	if args == nil {
+		args = []string{}
+	}
+	p := map[string]any{"transport": "stdio", "command": s.Stdio.Command, "args": args, "env": env}
+	if s.Stdio.InheritSet {
+		inherit := s.Stdio.InheritEnv
+		if inherit == nil {
+			inherit = []string{}
+		}
+		p["inherit_env"] = inherit
+	}
+	return p
+}
+
+// shape is how a value stands in the posture.
+func shape(t Text) any {
+	if t.Secret() {
+		return map[string]string{"secret": t.Ref()}
+	}
+	return t.plain
+}
