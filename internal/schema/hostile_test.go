@@ -1,0 +1,168 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The vectors are schemas and instances that make validators run for seconds or for ever. Sizes in bytes are those at
+// which other validators were measured.
+type vector struct {
+	name             string
+	schema, instance string
+	// want is what must come of it: "valid", "invalid" (value), "schema" (invalid schema), "unsupported", "expensive".
+	want string
+}
+
+func nest(open, inner, shut string, n int) string {
+	return strings.Repeat(open, n) + inner + strings.Repeat(shut, n)
+}
+
+func list(n int, f func(i int) string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = f(i)
+	}
+	return strings.Join(parts, ",")
+}
+
+// chain is $defs in which each entry names the next one twice.
+func chain(keyword string, levels int, last string) string {
+	return `{"$ref":"#/$defs/d0","$defs":{` + list(levels, func(i int) string {
+		ref := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)
+		return fmt.Sprintf(`"d%d":{"%s":[%s,%s]}`, i, keyword, ref, ref)
+	}) + fmt.Sprintf(`,"d%d":%s}}`, levels, last)
+}
+
+func vectors() []vector {
+	return []vector{
+		{"ref to itself", `{"$ref":"#"}`, `1`, "schema"},
+		{"allOf to itself", `{"allOf":[{"$ref":"#"}]}`, `1`, "schema"},
+		{"ref cycle through $defs", `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, `1`, "schema"},
+		{"allOf chain 2^28", chain("allOf", 28, `{"type":"integer"}`), `1`, "expensive"},
+		{"anyOf chain 2^22", chain("anyOf", 22, `{"type":"string"}`), `1`, "expensive"},
+		{"oneOf chain 2^26", chain("oneOf", 26, `{"type":"string"}`), `1`, "expensive"},
+		{"allOf chain 2^10 is affordable", chain("allOf", 10, `{"type":"integer"}`), `1`, "valid"},
+		{"two self references under items", `{"items":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"type":"array","minItems":1}`, nest("[", "1", "]", 26), "expensive"},
+		{"two self references, flat", `{"items":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"type":["array","integer"]}`, `[[1],[2]]`, "valid"},
+		{"contains in contains", nest(`{"contains":`, `{"const":1}`, `}`, 8), nestWide(7, 8), "expensive"},
+		{"deep not", nest(`{"not":`, `{}`, `}`, 6000), `1`, "expensive"},
+		{"deep items", nest(`{"items":`, `{}`, `}`, 4500), nest("[", "", "]", 4500), "expensive"},
+		{"backtracking pattern", `{"type":"string","pattern":"^(a+)+$"}`, `"` + strings.Repeat("a", 32) + `!"`, "invalid"},
+		{"polynomial pattern", `{"pattern":"(.*a){20}$"}`, `"` + strings.Repeat("x", 20_000) + `"`, "invalid or expensive"},
+		{"program size", `{"patternProperties":{` + list(60, func(i int) string {
+			return fmt.Sprintf(`"^%d[\\pL\\pN]{1000}%s$":{}`, i, strings.Repeat(`x`, 980))
+		}) + `}}`, `{}`, "expensive"},
+		{"nested repetition", `{"pattern":"((x{0,30}){0,30})!"}`, `"` + strings.Repeat("x", 262_144) + `"`, "expensive"},
+		{"repetition of anything", `{"pattern":"(.{0,900}.{0,90})z"}`, `"` + strings.Repeat("x", 1<<20) + `"`, "expensive"},
+		{"2,000 patternProperties", `{"patternProperties":{` + list(1990, func(i int) string { return fmt.Sprintf(`"x%d":{}`, i) }) + `}}`,
+			`{` + list(20_000, func(i int) string { return fmt.Sprintf(`"property-number-%d":%d`, i, i) }) + `}`, "expensive"},
+		{"uniqueItems on 30,000 objects", `{"uniqueItems":true}`, `[` + list(30_000, func(i int) string { return fmt.Sprintf(`{"a":%d}`, i) }) + `]`, "valid"},
+		{"uniqueItems on big exponents", `{"uniqueItems":true}`, `[` + list(6_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]`, "expensive"},
+		{"enum of big exponents", `{"enum":[` + list(5_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]}`, `1e9999`, "expensive"},
+		{"multipleOf with big exponents", `{"multipleOf":3e-9999}`, `1e9999`, "invalid or expensive"},
+		{"exponent beyond any bound", `{"minimum":1}`, `1e9999999`, "expensive"},
+		{"integer type on big exponents", `{"items":{"type":"integer"}}`, `[` + list(20_000, func(int) string { return `1e9999` }) + `]`, "expensive"},
+		{"a million digits", `{"maximum":5}`, strings.Repeat("9", 1_000_000), "expensive"},
+		{"enum of 12,000 strings x 20,000 items", `{"items":{"enum":[` + list(12_000, func(i int) string { return fmt.Sprintf(`"v%04d"`, i%10_000) }) + `]}}`,
+			`[` + list(20_000, func(int) string { return `"v9999"` }) + `]`, "expensive"},
+		{"oneOf of 1,900 objects x 5,000 items", `{"items":{"oneOf":[` + list(1_900, func(i int) string { return fmt.Sprintf(`{"type":"x%d"}`, i) }) + `]}}`,
+			`[` + list(5_000, func(int) string { return `1` }) + `]`, "schema"},
+		{"oneOf of 1,900 constants x 5,000 items", `{"items":{"oneOf":[` + list(1_900, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}}`,
+			`[` + list(5_000, func(int) string { return `-1` }) + `]`, "expensive"},
+		{"200-way anyOf under items, 200 KB", `{"items":{"anyOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i+9) }) + `]}}`,
+			`[` + list(60_000, func(int) string { return `"x"` }) + `]`, "expensive"},
+		{"unevaluatedProperties under 1,500 allOf", `{"unevaluatedProperties":false,"allOf":[` + list(1_500, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) }) + `]}`,
+			`{` + list(1_500, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`, "expensive"},
+		{"$dynamicRef through 800 resources", dynamicChain(800), nest("[", "", "]", 12), "expensive"},
+		{"$dynamicRef through 20 resources", dynamicChain(20), nest("[", "", "]", 12), "valid"},
+		{"200,000 errors", `{"type":"array","items":{"type":"string"}}`, `[` + list(200_000, func(int) string { return `1` }) + `]`, "expensive"},
+		{"50,000 errors", `{"type":"array","items":{"type":"string"}}`, `[` + list(50_000, func(int) string { return `1` }) + `]`, "invalid"},
+		{"200,000 errors, deeper schema", `{"items":{"type":"integer","minimum":5,"maximum":-5,"multipleOf":7}}`, `[` + list(200_000, func(int) string { return `1` }) + `]`, "expensive"},
+		{"ref to a device", `{"$ref":"file:///dev/zero"}`, `1`, "unsupported"},
+		{"ref to a file", `{"$ref":"file:///etc/passwd"}`, `1`, "unsupported"},
+		{"ref to the network", `{"$ref":"http://127.0.0.1:9/x"}`, `1`, "unsupported"},
+		{"$schema is the schema", `{"$schema":"mcpcat://schema/root"}`, `1`, "unsupported"},
+		{"long pointer walk", longPointers(), `1`, "expensive"},
+		{"1,900 references to unknown places", `{"x":{` + list(1_900, func(i int) string { return fmt.Sprintf(`"y%d":{}`, i) }) + `},"allOf":[` +
+			list(1_900, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/y%d"}`, i) }) + `]}`, `1`, "expensive"},
+		{"schema above the byte bound", `{"description":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, `1`, "expensive"},
+		{"draft-07 regex format on the instance", `{"$schema":"http://json-schema.org/draft-07/schema#","format":"regex"}`, `"` + strings.Repeat(`\\pL{1000}`, 100_000) + `"`, "invalid"},
+		{"unique small arrays of big arrays", `{"uniqueItems":true}`, `[` + list(20, func(i int) string {
+			return `[` + strings.Repeat("1,", 10_000) + fmt.Sprint(i) + `]`
+		}) + `]`, "expensive"},
+		{"a quarter of a million values", `{"items":{"items":{"type":"integer"}}}`, `[` + strings.TrimSuffix(strings.Repeat(`[`+strings.TrimSuffix(strings.Repeat("1,", 100), ",")+`],`, 3_000), ",") + `]`, "expensive"},
+	}
+}
+
+func nestWide(levels, width int) string {
+	if levels == 0 {
+		return "1"
+	}
+	inner := nestWide(levels-1, width)
+	return "[" + strings.TrimSuffix(strings.Repeat(inner+",", width), ",") + "]"
+}
+
+func dynamicChain(n int) string {
+	return `{"$id":"https://x.example/r0","$dynamicAnchor":"n","type":"array","items":{"$dynamicRef":"#n"},"$defs":{` + list(n, func(i int) string {
+		return fmt.Sprintf(`"d%d":{"$id":"https://x.example/r%d","$dynamicAnchor":"n","items":{"$dynamicRef":"#n"}}`, i, i+1)
+	}) + `}}`
+}
+
+func longPointers() string {
+	deep := nest(`{"properties":{"a":`, `{}`, `}}`, 1000)
+	pointer := strings.Repeat("/properties/a", 600)
+	return `{"$defs":{"x":` + deep + `},"allOf":[` + list(6, func(int) string { return `{"$ref":"#/$defs/x` + pointer + `"}` }) + `]}`
+}
+
+func verdict(s, instance string) string {
+	compiled, err := Compile([]byte(s))
+	if err == nil {
+		err = compiled.Validate([]byte(instance))
+	}
+	var (
+		expensive   *TooExpensiveError
+		unsupported *UnsupportedError
+		bad         *InvalidError
+		value       *ValidationError
+	)
+	switch {
+	case err == nil:
+		return "valid"
+	case errors.As(err, &expensive):
+		return "expensive"
+	case errors.As(err, &unsupported):
+		return "unsupported"
+	case errors.As(err, &bad):
+		return "schema"
+	case errors.As(err, &value):
+		return "invalid"
+	}
+	return err.Error()
+}
+
+func TestHostileSchemasEndInAVerdict(t *testing.T) {
+	for _, v := range vectors() {
+		t.Run(v.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			done := make(chan string, 1)
+			start := time.Now()
+			go func() { done <- verdict(v.schema, v.instance) }()
+			select {
+			case got := <-done:
+				if !strings.Contains(v.want, got) {
+					t.Errorf("verdict %q, want %q", got, v.want)
+				}
+			case <-time.After(5 * time.Second): // a guard, not a measurement: without bounds these run for minutes
+				t.Fatal("no verdict")
+			}
+			runtime.ReadMemStats(&after)
+			t.Logf("%v, %d KiB allocated", time.Since(start).Round(time.Microsecond), (after.TotalAlloc-before.TotalAlloc)>>10)
+		})
+	}
+}

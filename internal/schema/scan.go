@@ -1,0 +1,265 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Bounds on a schema before anything is compiled.
+const (
+	maxSchemaBytes = 256 << 10
+	maxSchemaDepth = 64      // nesting of the JSON text
+	maxSchemaNodes = 100_000 // values in the JSON text
+	maxSubschemas  = 2_000
+	maxNumberSum   = 400_000 // numberCost of all numbers in the text
+	maxResources   = 64      // $id, $anchor and $dynamicAnchor
+	maxFarTargets  = 50_000  // (references to places that are no known subschema) x subschemas
+)
+
+// The keywords whose values are schemas, in both dialects. Reading them in the dialect that does not have them only
+// counts more.
+var (
+	schemaKeywords = map[string]bool{
+		"not": true, "if": true, "then": true, "else": true, "additionalItems": true, "additionalProperties": true,
+		"contains": true, "propertyNames": true, "contentSchema": true, "unevaluatedItems": true, "unevaluatedProperties": true, "items": true,
+	}
+	schemaListKeywords = map[string]bool{"allOf": true, "anyOf": true, "oneOf": true, "prefixItems": true, "items": true}
+	schemaMapKeywords  = map[string]bool{
+		"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true, "dependencies": true,
+	}
+)
+
+// scanned is what the walk over the text found.
+type scanned struct {
+	patterns       patterns
+	subschemas     int
+	resources      int
+	numbers        int
+	at             map[string]bool // pointers of the subschemas
+	refs           []reference
+	dynamicAnchors []string // pointers
+	ids            []string // pointers
+	unevaluated    bool
+}
+
+type reference struct{ pointer, value string }
+
+// scan walks the places of doc where schemas stand and refuses what must not reach the compiler.
+func scan(doc any) (*scanned, error) {
+	s := &scanned{at: map[string]bool{}}
+	if err := s.schema(doc, ""); err != nil {
+		return nil, err
+	}
+	if err := s.data(doc); err != nil {
+		return nil, err
+	}
+	return s, s.references(doc)
+}
+
+func (s *scanned) schema(v any, ptr string) error {
+	if s.at[ptr] {
+		return nil
+	}
+	s.at[ptr] = true
+	if s.subschemas++; s.subschemas > maxSubschemas {
+		return &TooExpensiveError{What: "subschemas", Limit: maxSubschemas}
+	}
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	for name, v := range obj {
+		if err := s.keyword(name, v, ptr); err != nil {
+			return err
+		}
+		at := ptr + "/" + escapeToken(name)
+		if schemaKeywords[name] {
+			switch v.(type) {
+			case bool, map[string]any:
+				if err := s.schema(v, at); err != nil {
+					return err
+				}
+			}
+		}
+		if arr, ok := v.([]any); ok && schemaListKeywords[name] {
+			for i, item := range arr {
+				if err := s.schema(item, at+"/"+strconv.Itoa(i)); err != nil {
+					return err
+				}
+			}
+		}
+		if m, ok := v.(map[string]any); ok && schemaMapKeywords[name] {
+			for key, sub := range m {
+				if _, isList := sub.([]any); isList && name == "dependencies" {
+					continue
+				}
+				if name == "patternProperties" {
+					if err := s.pattern(key, at); err != nil {
+						return err
+					}
+				}
+				if err := s.schema(sub, at+"/"+escapeToken(key)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// keyword looks at the keywords of one schema object that are more than assertions.
+func (s *scanned) keyword(name string, v any, ptr string) error {
+	text, isText := v.(string)
+	switch name {
+	case "$schema":
+		if isText && dialect(text) == "" {
+			return &UnsupportedError{Pointer: cut(ptr), Reason: "dialect " + strconv.Quote(cut(text)) + " is not supported, want 2020-12 or draft-07"}
+		}
+	case "$id", "$anchor", "$dynamicAnchor":
+		if s.resources++; s.resources > maxResources {
+			return &TooExpensiveError{What: "identifiers and anchors in a schema", Limit: maxResources}
+		}
+		switch name {
+		case "$dynamicAnchor":
+			s.dynamicAnchors = append(s.dynamicAnchors, ptr)
+		case "$id":
+			s.ids = append(s.ids, ptr)
+		}
+	case "$ref", "$dynamicRef":
+		if isText {
+			s.refs = append(s.refs, reference{ptr + "/" + name, text})
+		}
+	case "$recursiveRef", "$recursiveAnchor", "$vocabulary":
+		return &UnsupportedError{Pointer: cut(ptr), Reason: "keyword " + name + " is not supported"}
+	case "pattern":
+		if isText {
+			return s.pattern(text, ptr+"/pattern")
+		}
+	case "unevaluatedItems", "unevaluatedProperties":
+		s.unevaluated = true
+	}
+	return nil
+}
+
+func (s *scanned) pattern(expr, ptr string) error {
+	_, err := s.patterns.compile(expr)
+	var tooMuch *TooExpensiveError
+	if err == nil || errors.As(err, &tooMuch) {
+		return err
+	}
+	return &UnsupportedError{Pointer: cut(ptr), Reason: err.Error()}
+}
+
+// data bounds the numbers of the text wherever they stand: enum values and limits become big.Rat.
+func (s *scanned) data(v any) error {
+	switch v := v.(type) {
+	case json.Number:
+		if s.numbers += numberCost(v); s.numbers > maxNumberSum {
+			return &TooExpensiveError{What: "digits in the schema's numbers", Limit: maxNumberSum}
+		}
+	case map[string]any:
+		for _, sub := range v {
+			if err := s.data(sub); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, sub := range v {
+			if err := s.data(sub); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// references walks the targets of local references that no keyword makes a schema, because the compiler will compile
+// them too, and for each of them copies what it knows of the document.
+func (s *scanned) references(doc any) error {
+	far := map[string]bool{}
+	for i := 0; i < len(s.refs); i++ { // walking a target may add references
+		ref := s.refs[i]
+		base, fragment, _ := strings.Cut(ref.value, "#")
+		if u, err := url.Parse(base); err != nil {
+			return &InvalidError{Pointer: cut(ref.pointer), Reason: "reference is no URI"}
+		} else if u.IsAbs() && dialect(base) != "" {
+			return &UnsupportedError{Pointer: cut(ref.pointer), Reason: "reference to a meta-schema"}
+		}
+		pointer, err := url.PathUnescape(fragment)
+		if err != nil {
+			return &InvalidError{Pointer: cut(ref.pointer), Reason: "reference fragment is malformed"}
+		}
+		if len(ref.value) > 1024 {
+			return &TooExpensiveError{What: "bytes in a reference", Got: int64(len(ref.value)), Limit: 1024}
+		}
+		if pointer != "" && !strings.HasPrefix(pointer, "/") || base == "" && s.at[pointer] || far[ref.value] {
+			continue
+		}
+		far[ref.value] = true
+		if len(far)*s.subschemas > maxFarTargets {
+			return &TooExpensiveError{What: "references to places that are no subschemas", Limit: int64(maxFarTargets / s.subschemas)}
+		}
+		if base != "" {
+			continue // relative to another resource of this document, or refused by the loader
+		}
+		target, ok := lookup(doc, pointer)
+		if !ok {
+			return &InvalidError{Pointer: cut(ref.pointer), Reason: "reference to nothing in the schema"}
+		}
+		if err := s.schema(target, pointer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dialect returns the name of a supported dialect, or "".
+func dialect(uri string) string {
+	uri = strings.TrimSuffix(uri, "#")
+	if rest, ok := strings.CutPrefix(uri, "https:"); ok {
+		uri = "http:" + rest
+	}
+	switch uri {
+	case "http://json-schema.org/draft/2020-12/schema":
+		return "2020-12"
+	case "http://json-schema.org/draft-07/schema":
+		return "draft-07"
+	}
+	return ""
+}
+
+func escapeToken(tok string) string {
+	if !strings.ContainsAny(tok, "~/") {
+		return tok
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(tok, "~", "~0"), "/", "~1")
+}
+
+func lookup(v any, pointer string) (any, bool) {
+	if pointer == "" {
+		return v, true
+	}
+	for _, tok := range strings.Split(pointer, "/")[1:] {
+		tok = strings.ReplaceAll(strings.ReplaceAll(tok, "~1", "/"), "~0", "~")
+		switch w := v.(type) {
+		case map[string]any:
+			sub, ok := w[tok]
+			if !ok {
+				return nil, false
+			}
+			v = sub
+		case []any:
+			i, err := strconv.Atoi(tok)
+			if err != nil || i < 0 || i >= len(w) {
+				return nil, false
+			}
+			v = w[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
