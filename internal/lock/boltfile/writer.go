@@ -1,0 +1,436 @@
+package boltfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpcat-dev/mcpcat/internal/lock"
+)
+
+// sideName is the file in the side directory that writers lock. It is never replaced or removed, which a lock on the
+// lock file itself could not survive: that file is replaced by every write.
+const sideName = "writer.lock"
+
+// maxHolderBytes bounds what is read of the holder's own words.
+const maxHolderBytes = 256
+
+// Writer holds the right to write one lock file until Close. It is not safe for concurrent use.
+type Writer struct {
+	path    string
+	side    *os.File
+	timeout time.Duration
+}
+
+// CheckWritable reports why the lock at lockPath could not be written: a directory that is missing or read-only, a name
+// without LockSuffix, something that is not a regular file. It writes nothing, on Windows nothing that stays, so that a
+// command can ask before it does any work. It cannot promise that a later write succeeds.
+func CheckWritable(lockPath string) error {
+	if err := checkTarget(lockPath, LockSuffix); err != nil {
+		return fmt.Errorf("lock %q cannot be written: %w", lockPath, err)
+	}
+	if err := writableDir(filepath.Dir(lockPath)); err != nil {
+		return fmt.Errorf("lock %q cannot be written: %w", lockPath, err)
+	}
+	return nil
+}
+
+// OpenWriter takes the right to write the lock file at lockPath, by a kernel lock on writer.lock in sideDir, which is made
+// if it is missing. It waits at most timeout (0: it does not wait) or until ctx ends. command is what this process is
+// called in the *lock.BusyError of others, "mcpcat apply"; at most 200 bytes of it are kept.
+//
+// On network file systems where kernel locks are local to a host, only writers of one host exclude each other.
+func OpenWriter(ctx context.Context, lockPath, sideDir string, timeout time.Duration, command string) (*Writer, error) {
+	if err := CheckWritable(lockPath); err != nil {
+		return nil, err
+	}
+	if err := makeSideDir(sideDir); err != nil {
+		return nil, fmt.Errorf("lock %q cannot be written: %w", lockPath, err)
+	}
+	sidePath := filepath.Join(sideDir, sideName)
+	deadline := time.Now().Add(timeout)
+	for {
+		side, current, err := holdSide(ctx, sidePath, time.Until(deadline))
+		if errors.Is(err, errHeld) {
+			return nil, &lock.BusyError{Path: lockPath, Holder: readHolder(sidePath)}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("writer lock %q: %w", sidePath, err)
+		}
+		if !current {
+			// Somebody removed the side file while this process waited for it; others may hold a new one.
+			if err := side.Close(); err != nil {
+				return nil, fmt.Errorf("writer lock %q: %w", sidePath, err)
+			}
+			if time.Now().After(deadline) {
+				return nil, &lock.BusyError{Path: lockPath, Holder: readHolder(sidePath)}
+			}
+			continue
+		}
+		if err := writeHolder(side, command); err != nil {
+			return nil, fmt.Errorf("writer lock %q: %w", sidePath, errors.Join(err, side.Close()))
+		}
+		return &Writer{path: lockPath, side: side, timeout: timeout}, nil
+	}
+}
+
+// makeSideDir makes the directory of the side file and tells git to ignore it.
+func makeSideDir(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%q is not a directory", dir)
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	err = os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644)
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// holdSide opens and locks the side file. current reports that the name still leads to the file that is locked.
+func holdSide(ctx context.Context, path string, timeout time.Duration) (side *os.File, current bool, err error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, false, notRegular(info.Mode())
+	}
+	side, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|openFlags, 0o644)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := waitLock(ctx, side, true, timeout); err != nil {
+		return nil, false, errors.Join(err, side.Close())
+	}
+	held, err := side.Stat()
+	if err != nil {
+		return nil, false, errors.Join(err, side.Close())
+	}
+	named, err := os.Lstat(path)
+	return side, err == nil && os.SameFile(held, named), nil
+}
+
+// writeHolder leaves pid and command in the side file for those who wait.
+func writeHolder(side *os.File, command string) error {
+	text := strconv.Itoa(os.Getpid()) + " " + command[:min(len(command), 200)] + "\n"
+	if err := side.Truncate(0); err != nil {
+		return err
+	}
+	_, err := side.WriteAt([]byte(text), 0)
+	return err
+}
+
+// readHolder says who holds the side file, as far as it can be told.
+func readHolder(path string) string {
+	f, _, err := openRegular(path)
+	if err != nil {
+		return ""
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxHolderBytes))
+	if errors.Join(err, f.Close()) != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	pid, command, _ := strings.Cut(line, " ")
+	if n, err := strconv.Atoi(pid); err != nil || n <= 0 {
+		return ""
+	}
+	if command == "" {
+		return "pid " + pid
+	}
+	return fmt.Sprintf("pid %s (%s)", pid, strings.Trim(fmt.Sprintf("%+q", command), `"`))
+}
+
+// Close gives the right to write back. The side file stays, empty.
+func (w *Writer) Close() error {
+	if w.side == nil {
+		return nil
+	}
+	err := w.side.Truncate(0)
+	err = errors.Join(err, w.side.Close())
+	w.side = nil
+	return err
+}
+
+// Replace makes next the content of the lock file, if the file is still in the state base (nil: there is no lock file);
+// otherwise the error is a *lock.StaleError and nothing is changed. The mirror is written to mirrorPath, unless that is
+// empty. Readers see the old lock or the new one, never anything else, also after a crash at any point.
+//
+// next continues base: its lineage is the same, its serial greater and its parent the root of base. Root and seal of
+// next are computed and need not be set.
+//
+// After any error but an *IncompleteError, lock and mirror are as they were and no temporary file is left.
+func (w *Writer) Replace(base *lock.Base, next *lock.Lock, mirrorPath string) error {
+	if w.side == nil {
+		return errors.New("the writer of the lock is closed")
+	}
+	if err := w.replace(base, next, mirrorPath); err != nil {
+		var incomplete *IncompleteError
+		var stale *lock.StaleError
+		if errors.As(err, &incomplete) || errors.As(err, &stale) {
+			return err
+		}
+		return fmt.Errorf("lock %q was not changed: %w", w.path, err)
+	}
+	return nil
+}
+
+// IncompleteError says that the new lock is in place, but that something which belongs to a write failed behind it: the
+// mirror is still the old one, or the change may not survive a loss of power.
+type IncompleteError struct {
+	LockPath string
+	Err      error
+}
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("lock %q was written, but %v", e.LockPath, e.Err)
+}
+
+func (e *IncompleteError) Unwrap() error { return e.Err }
+
+func (w *Writer) replace(base *lock.Base, next *lock.Lock, mirrorPath string) (err error) {
+	if err := checkTarget(w.path, LockSuffix); err != nil {
+		return err
+	}
+	if mirrorPath != "" {
+		if err := checkTarget(mirrorPath, MirrorSuffix); err != nil {
+			return fmt.Errorf("mirror %q: %w", mirrorPath, err)
+		}
+	}
+	current, info, err := w.current()
+	if err != nil {
+		return err
+	}
+	if !lock.SameBase(current.Base(), base) {
+		return &lock.StaleError{Got: current.Base(), Want: base}
+	}
+	if err := continues(current, next); err != nil {
+		return err
+	}
+	b, err := Encode(next)
+	if err != nil {
+		return err
+	}
+
+	// Writing and checking do not depend on each other; the check reads the same bytes that are written.
+	temp := w.path + tempSuffix
+	written := make(chan error, 1)
+	go func() { written <- writeTemp(temp, b, info) }()
+	defer func() { err = errors.Join(err, removeTemp(temp)) }()
+	loaded, err := verify(b, next)
+	if err := errors.Join(<-written, err); err != nil {
+		return err
+	}
+	if mirrorPath == "" {
+		if err := w.rename(base, info, temp); err != nil {
+			return err
+		}
+		return w.settle(nil, filepath.Dir(w.path))
+	}
+
+	mirrorTemp := mirrorPath + tempSuffix
+	mirrorInfo, err := lstatIfThere(mirrorPath)
+	if err != nil {
+		return fmt.Errorf("mirror %q: %w", mirrorPath, err)
+	}
+	defer func() { err = errors.Join(err, removeTemp(mirrorTemp)) }()
+	if err := writeTemp(mirrorTemp, lock.Mirror(loaded.Lock), mirrorInfo); err != nil {
+		return fmt.Errorf("mirror %q: %w", mirrorPath, err)
+	}
+	if err := w.rename(base, info, temp); err != nil {
+		return err
+	}
+	if err := replaceFile(mirrorTemp, mirrorPath, nil); err != nil {
+		return w.settle(fmt.Errorf("its mirror %q was not: %w", mirrorPath, err), filepath.Dir(w.path))
+	}
+	return w.settle(nil, filepath.Dir(w.path), filepath.Dir(mirrorPath))
+}
+
+// settle makes renames in dirs durable. A fault now, and one given, leave the new lock in place.
+func (w *Writer) settle(fault error, dirs ...string) error {
+	for _, dir := range slices.Compact(dirs) {
+		if err := syncDir(dir); err != nil {
+			fault = errors.Join(fault, fmt.Errorf("its directory was not synced: %w", err))
+		}
+	}
+	if fault != nil {
+		return &IncompleteError{LockPath: w.path, Err: fault}
+	}
+	return nil
+}
+
+// current returns the lock as it is now and what identifies its file; nil and nil if there is none. A file that cannot be
+// read as a lock is an error: it is never written over.
+func (w *Writer) current() (*lock.Lock, fs.FileInfo, error) {
+	// The wait is bounded, and a process that is to end may be killed here: nothing was written yet.
+	b, info, err := read(context.Background(), w.path)
+	if errors.Is(err, lock.ErrAbsent) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	loaded, err := LoadBytes(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	return loaded.Lock, info, nil
+}
+
+// continues holds a new lock to the one before it.
+func continues(current, next *lock.Lock) error {
+	switch {
+	case current == nil:
+		return nil
+	case next.Lineage != current.Lineage:
+		return fmt.Errorf("lineage would change from %q to %q", current.Lineage, next.Lineage)
+	case next.Serial <= current.Serial:
+		return fmt.Errorf("serial would go from %d to %d, want a greater one", current.Serial, next.Serial)
+	case next.Parent != current.Root:
+		return fmt.Errorf("parent of the new lock is %s, want the present root %s", next.Parent, current.Root)
+	case next.Minor < current.Minor:
+		return &lock.FormatError{Found: fmt.Sprintf("%d.%d", lock.FormatMajor, current.Minor), Known: fmt.Sprintf("%d.%d", lock.FormatMajor, next.Minor), Newer: true}
+	}
+	return nil
+}
+
+// verify reads the bytes that are about to become the lock as a reader will.
+func verify(b []byte, next *lock.Lock) (*Loaded, error) {
+	loaded, err := LoadBytes(b)
+	if err != nil {
+		return nil, fmt.Errorf("the new lock does not hold: %w", err)
+	}
+	if !loaded.Canonical || loaded.Lock.Lineage != next.Lineage || loaded.Lock.Serial != next.Serial || loaded.Lock.Parent != next.Parent {
+		return nil, errors.New("the new lock does not read as it was written")
+	}
+	return loaded, nil
+}
+
+// rename makes the temporary file the lock, under an exclusive kernel lock on the present one, so that a foreign holder
+// is noticed. info identifies the file that was compared with base; if another stands there now, it is compared again.
+func (w *Writer) rename(base *lock.Base, info fs.FileInfo, temp string) error {
+	held, now, err := w.hold()
+	if err != nil {
+		return err
+	}
+	if !unchanged(info, now) {
+		err := errors.New("it was replaced by another program meanwhile")
+		if held != nil {
+			// A reader of our own must not wait for our own lock.
+			err = errors.Join(err, held.Close())
+		}
+		current, _, cerr := w.current()
+		if cerr != nil {
+			return errors.Join(err, cerr)
+		}
+		if !lock.SameBase(current.Base(), base) {
+			return &lock.StaleError{Got: current.Base(), Want: base}
+		}
+		return err
+	}
+	err = replaceFile(temp, w.path, held)
+	if held != nil {
+		// A second Close, where the replacement needed one before, is no fault.
+		if cerr := held.Close(); !errors.Is(cerr, fs.ErrClosed) {
+			err = errors.Join(err, cerr)
+		}
+	}
+	return err
+}
+
+// hold opens the present lock file under an exclusive kernel lock; nil and nil if there is none.
+func (w *Writer) hold() (*os.File, fs.FileInfo, error) {
+	f, info, err := openRegular(w.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	// Readers hold the file for the moment of reading; even a writer that was told not to wait waits for those.
+	err = waitLock(context.Background(), f, true, max(w.timeout, time.Second))
+	if errors.Is(err, errHeld) {
+		err = &lock.BusyError{Path: w.path}
+	} else if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+func unchanged(before, now fs.FileInfo) bool {
+	if before == nil || now == nil {
+		return before == nil && now == nil
+	}
+	return os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
+}
+
+// tempSuffix makes the one temporary name beside a file. There is one, not one for each process, so that a killed
+// process leaves at most one file, which the next writer removes.
+const tempSuffix = ".tmp"
+
+// writeTemp writes b to a new file at path, with the mode of the file that it will replace, and syncs it.
+func writeTemp(path string, b []byte, replaces fs.FileInfo) (err error) {
+	if err := removeTemp(path); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openFlags, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if replaces != nil {
+		if err := f.Chmod(replaces.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if _, err := io.Copy(f, bytes.NewReader(b)); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// removeTemp removes what a killed writer left at path. What is no regular file was not left by one and stays.
+func removeTemp(path string) error {
+	if _, err := lstatIfThere(path); err != nil {
+		return fmt.Errorf("%q: %w", path, err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// checkTarget refuses a path that must not be replaced: another name, or something that is not a regular file.
+func checkTarget(path, suffix string) error {
+	if err := checkName(path, suffix); err != nil {
+		return err
+	}
+	_, err := lstatIfThere(path)
+	return err
+}
+
+// lstatIfThere is lstatRegular, and nil for a file that does not exist.
+func lstatIfThere(path string) (fs.FileInfo, error) {
+	info, err := lstatRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return info, err
+}
