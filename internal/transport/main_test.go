@@ -1,0 +1,176 @@
+//go:build unix
+
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+)
+
+// childVar makes the test binary a server process; its value says which one.
+const childVar = "MCPCAT_TRANSPORT_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(childVar); role != "" {
+		os.Exit(child(role))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child answers every request with its params, in the role's own way.
+func child(role string) int {
+	name, arg, _ := strings.Cut(role, ":")
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	switch name {
+	case "serve":
+	case "stubborn": // ends neither at EOF nor when asked
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+		serve(in)
+		time.Sleep(time.Hour)
+	case "descendants": // leaves processes behind: arg is the file for their numbers
+		if err := descendants(arg); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	case "deaf": // never reads
+		time.Sleep(time.Hour)
+	case "closer": // closes stdout and stays
+		os.Stdout.Close()
+		time.Sleep(time.Hour)
+	case "sleep":
+		time.Sleep(time.Hour)
+	case "daemonise": // starts a sleeper, leaves its number in arg and ends
+		self, err := os.Executable()
+		if err != nil {
+			return 1
+		}
+		c := exec.Command(self)
+		c.Env = append(os.Environ(), childVar+"=sleep")
+		if c.Start() != nil || os.WriteFile(arg, []byte(fmt.Sprint(c.Process.Pid)), 0o600) != nil {
+			return 1
+		}
+		return 0
+	case "last-words": // ends with a message on stderr
+		in.ReadBytes('\n')
+		fmt.Fprint(os.Stderr, arg)
+		return 3
+	}
+	serve(in)
+	return 0
+}
+
+func serve(in *bufio.Reader) {
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		m, err := jsonrpc.Decode(line, strictjson.Limits{})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bad request:", err)
+			os.Exit(4)
+		}
+		if m.Kind == jsonrpc.Request {
+			result := []byte(m.Params)
+			if result == nil {
+				result = []byte("{}")
+			}
+			os.Stdout.Write(append(jsonrpc.AppendResult(nil, m.ID, result), '\n'))
+		}
+	}
+}
+
+// descendants starts one plain child, one in a session of its own, and one that has also lost its parent.
+func descendants(list string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	start := func(attr *syscall.SysProcAttr, role string) (*exec.Cmd, error) {
+		c := exec.Command(self)
+		c.Env = append(os.Environ(), childVar+"="+role)
+		c.SysProcAttr = attr
+		return c, c.Start()
+	}
+	var pids []string
+	for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
+		c, err := start(attr, "sleep")
+		if err != nil {
+			return err
+		}
+		pids = append(pids, fmt.Sprint(c.Process.Pid))
+	}
+	middle, err := start(&syscall.SysProcAttr{Setsid: true}, "daemonise:"+list+".daemon")
+	if err != nil {
+		return err
+	}
+	if err := middle.Wait(); err != nil {
+		return err
+	}
+	daemon, err := os.ReadFile(list + ".daemon")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(list, []byte(strings.Join(append(pids, string(daemon)), "\n")), 0o600)
+}
+
+func body(id int, method, params string) []byte {
+	return jsonrpc.AppendRequest(nil, jsonrpc.IntID(int64(id)), method, []byte(params))
+}
+
+func call(id int, method string) *Call {
+	return &Call{ID: jsonrpc.IntID(int64(id)), Method: method, Body: body(id, method, `{}`)}
+}
+
+// childConfig starts this test binary in the role.
+func childConfig(t testing.TB, role string) StdioConfig {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return StdioConfig{Command: self, Env: append(os.Environ(), childVar+"="+role)}
+}
+
+func startChild(t testing.TB, c StdioConfig) *Stdio {
+	t.Helper()
+	s, err := StartStdio(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// readLine reads one line of what a client has written.
+func readLine(t testing.TB, r *bufio.Reader) []byte {
+	t.Helper()
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("reading a request: %v (got %q)", err, line)
+	}
+	return bytes.TrimSuffix(line, []byte("\n"))
+}
+
+// rawID is the id token in a request.
+func rawID(t testing.TB, request []byte) string {
+	t.Helper()
+	m, err := jsonrpc.Decode(request, strictjson.Limits{})
+	if err != nil {
+		t.Fatalf("our own request %q: %v", request, err)
+	}
+	return m.ID.Raw()
+}

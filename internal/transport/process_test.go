@@ -1,0 +1,131 @@
+//go:build unix
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestChildRoundTrip(t *testing.T) {
+	s := startChild(t, childConfig(t, "serve"))
+	for id := 1; id <= 3; id++ {
+		c := call(id, "tools/list")
+		c.Body = body(id, "tools/list", `{"n":`+strconv.Itoa(id)+`}`)
+		m, err := s.Do(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := string(m.Result), `{"n":`+strconv.Itoa(id)+`}`; got != want || m.ID != c.ID {
+			t.Errorf("answer to %d = id %s, %s, want %s", id, m.ID, got, want)
+		}
+	}
+	if s.Err() != nil {
+		t.Errorf("Err() = %v before the end", s.Err())
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Err(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Err() = %v, want ErrClosed", err)
+	}
+	if text, code := s.proc.status(); code != 0 {
+		t.Errorf("the child ended with %s, want an end by itself", text)
+	}
+	if _, err := s.Do(t.Context(), call(9, "x")); !errors.Is(err, ErrClosed) {
+		t.Errorf("Do after Close = %v, want ErrClosed", err)
+	}
+}
+
+// alive tells a running process from a dead one that nobody has reaped yet.
+func alive(pid int) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return rest != "" && rest[0] != 'Z' && rest[0] != 'X'
+}
+
+func TestCloseLeavesNoDescendant(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux finds processes that have left their group")
+	}
+	rounds := 5
+	if testing.Short() {
+		rounds = 1
+	}
+	for range rounds {
+		list := filepath.Join(t.TempDir(), "pids")
+		s := startChild(t, childConfig(t, "descendants:"+list))
+		if _, err := s.Do(t.Context(), call(1, "server/discover")); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids := strings.Fields(string(b))
+		if len(pids) != 3 {
+			t.Fatalf("descendants: %q, want three", b)
+		}
+		for _, p := range pids {
+			if pid, _ := strconv.Atoi(p); !alive(pid) {
+				t.Fatalf("descendant %s is not alive before Close", p)
+			}
+		}
+		begin := time.Now()
+		s.Close()
+		t.Logf("Close took %v", time.Since(begin))
+		for i, p := range pids {
+			if pid, _ := strconv.Atoi(p); alive(pid) {
+				t.Errorf("descendant %d of 3 (%s) is alive after Close", i+1, p)
+			}
+		}
+	}
+}
+
+func TestStubbornChildIsKilled(t *testing.T) {
+	c := childConfig(t, "stubborn")
+	c.Grace = 50 * time.Millisecond
+	s := startChild(t, c)
+	if _, err := s.Do(t.Context(), call(1, "server/discover")); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	s.Close()
+	if took := time.Since(begin); took > c.Grace+termTime+time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	if text, _ := s.proc.status(); text != "signal: killed" {
+		t.Errorf("the child ended with %q, want killed", text)
+	}
+}
+
+func TestStuckWriteDoesNotHoldTheCaller(t *testing.T) {
+	s := startChild(t, childConfig(t, "deaf"))
+	big := call(1, "tools/call")
+	big.Body = body(1, "tools/call", `{"x":"`+strings.Repeat("a", 4<<20)+`"}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	_, err := s.Do(ctx, big)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Do = %v, want the context's error", err)
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("Do took %v", took)
+	}
+	<-s.Done()
+	var e *Error
+	if !errors.As(s.Err(), &e) || e.Op != "send" || !strings.Contains(e.Error(), "only a part") {
+		t.Errorf("Err() = %v, want that a message was cut", s.Err())
+	}
+}

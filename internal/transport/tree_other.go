@@ -1,0 +1,29 @@
+//go:build !unix
+
+package transport
+
+import (
+	"os"
+	"syscall"
+)
+
+// newMark returns the environment of the child.
+func newMark(env []string) (mark string, with []string) { return "", append([]string{}, env...) }
+
+func sysProcAttr() *syscall.SysProcAttr { return nil }
+
+// tree is the process alone. Processes that it has started are not found and may outlive it.
+type tree struct{ leader *os.Process }
+
+func newTree(leader *os.Process, _ string) *tree { return &tree{leader: leader} }
+
+func (t *tree) awaitExit() {}
+
+func (t *tree) reaped() {}
+
+func (t *tree) note() {}
+
+// terminate kills: there is no way to ask.
+func (t *tree) terminate() { t.kill() }
+
+func (t *tree) kill() { _ = t.leader.Kill() } // it may have ended

@@ -1,0 +1,31 @@
+//go:build unix && !linux
+
+package transport
+
+import (
+	"os"
+	"syscall"
+)
+
+// newMark returns the environment of the child. Other processes' environments cannot be looked at here.
+func newMark(env []string) (mark string, with []string) { return "", append([]string{}, env...) }
+
+func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// tree is a process group. A process that has left the group is not found.
+type tree struct{ pid int }
+
+func newTree(leader *os.Process, _ string) *tree { return &tree{pid: leader.Pid} }
+
+// awaitExit returns at once: here the end of the leader is only learnt by reaping it.
+func (t *tree) awaitExit() {}
+
+// reaped kills what is left of the group. While one of it lives, its number is not given to another group.
+func (t *tree) reaped() { t.kill() }
+
+func (t *tree) note() {}
+
+// terminate and kill signal the group; there may be none of it left.
+func (t *tree) terminate() { _ = syscall.Kill(-t.pid, syscall.SIGTERM) }
+
+func (t *tree) kill() { _ = syscall.Kill(-t.pid, syscall.SIGKILL) }
