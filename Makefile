@@ -2,8 +2,6 @@
 GO ?= go
 BIN := bin/mcpcat
 TOOL := $(GO) tool -modfile=.ci/tools.mod
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X github.com/mcpcat-dev/mcpcat/internal/cli.version=$(VERSION)
 CLAIMS := $(CURDIR)/.cache/claims
 FUZZTIME ?= 20s
 BENCH ?= .
@@ -15,7 +13,7 @@ help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 build: ## build bin/mcpcat
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/mcpcat
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN) ./cmd/mcpcat
 
 demo: ## build mcpcat and show the main job on two real servers
 	@$(GO) -C testdata/peers run ./cmd/demo
