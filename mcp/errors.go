@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpcat-dev/mcpcat/internal/transport"
 )
 
 // ErrClosed is the error of every use of a Client after Close.
@@ -24,13 +25,18 @@ var ErrLimit = errors.New("limit passed")
 //
 // Spec: 2026-07-28 basic#responses.
 type RPCError struct {
+	Method  string // the method that was answered, "" if the answer is to no request
 	Code    int64
 	Message string
 	Data    jsontext.Value
 }
 
 func (e *RPCError) Error() string {
-	return fmt.Sprintf("server answered with error %d: %s", e.Code, quote(e.Message))
+	s := fmt.Sprintf("server answered with error %d: %s", e.Code, quote(e.Message))
+	if e.Method != "" {
+		s = e.Method + ": " + s
+	}
+	return s
 }
 
 // HeaderMismatchError is the answer -32020: the server found that a header of the request does not say what its body
@@ -107,7 +113,11 @@ type ProtocolError struct {
 	Method string
 	Path   string
 	Reason string
+	Err    error // what the transport found, if the fault is in the framing
 }
+
+// Unwrap returns what the transport found, or nil.
+func (e *ProtocolError) Unwrap() error { return e.Err }
 
 func (e *ProtocolError) Error() string {
 	var b strings.Builder
@@ -155,24 +165,33 @@ func (e *NotMCPError) Error() string { return "not an MCP server: " + e.Reason }
 // Unwrap returns what was seen.
 func (e *NotMCPError) Unwrap() error { return e.Err }
 
-// TransportError says that the exchange failed below the protocol. Delivered says that the request may have reached the
-// server whole, so that it may have had effect. Status is the HTTP status, 0 if there was none. Stderr is the end of what
-// the child process wrote to its standard error, escaped; it is not part of Error's text.
+// TransportError says that the exchange failed below the protocol, or that the peer broke the framing (Err is then a
+// *ProtocolError). Op is what was being done: "start", "configure", "connect", "send", "receive", "exit" (the server's
+// process has ended) or "close". Delivered says that the request may have reached the server whole, so that it may have
+// had effect. Status is the HTTP status, 0 if there was none. RPC is an error that the answer holds without being an
+// answer to the request. Stderr is the end of what the child process wrote to its standard error, escaped; it is not part
+// of Error's text.
 type TransportError struct {
+	Method    string
 	Op        string
 	Status    int
 	Delivered bool
+	RPC       *RPCError
 	Err       error
 	Stderr    string
 }
 
 func (e *TransportError) Error() string {
-	s := e.Op
-	if e.Status != 0 {
-		s += ": HTTP status " + strconv.Itoa(e.Status)
+	var exit *transport.ExitError
+	switch {
+	case e.Err == nil:
+		return e.Method + ": " + e.Op + " went wrong"
+	case errors.As(e.Err, &exit) && e.Method != "":
+		return "server ended during " + e.Method + ": " + e.Err.Error()
 	}
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
+	s := e.Err.Error()
+	if e.Method != "" && !strings.HasPrefix(s, e.Method+": ") {
+		s = e.Method + ": " + s
 	}
 	return s
 }
@@ -180,11 +199,12 @@ func (e *TransportError) Error() string {
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// AuthError is an HTTP answer 401 or 403. Challenge holds the values of WWW-Authenticate as received.
+// AuthError is an HTTP answer 401 or 403. Challenge is the WWW-Authenticate header as received, at most 4 KiB; it is the
+// server's text and no part of Error's.
 type AuthError struct {
 	Op        string
 	Status    int
-	Challenge []string
+	Challenge string
 }
 
 func (e *AuthError) Error() string {
@@ -197,12 +217,24 @@ func (e *AuthError) Error() string {
 
 // AddressError says that the address of an HTTP transport was refused before anything was sent to it: a private address
 // without AllowPrivate, or plain HTTP beyond this machine.
+//
+// Reason is "plaintext", or the class of the address: "loopback", "private", "link-local", "metadata", "unspecified",
+// "multicast", "reserved", "zone".
 type AddressError struct {
 	Host   string
 	Reason string
+	Err    error
 }
 
-func (e *AddressError) Error() string { return "address " + quote(e.Host) + " refused: " + e.Reason }
+func (e *AddressError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
+	return "address " + quote(e.Host) + " refused: " + e.Reason
+}
+
+// Unwrap returns what the transport found.
+func (e *AddressError) Unwrap() error { return e.Err }
 
 // LimitError says that something passed a limit. errors.Is(err, ErrLimit) holds for it.
 type LimitError struct {

@@ -79,7 +79,7 @@ func (l Limits) filled(base Limits) (Limits, error) {
 			*f.value = f.def
 		}
 		if *f.value < 0 {
-			return l, fmt.Errorf("mcp: limit %s is %d, want a positive number, or 0 for the default of %d", f.name, *f.value, f.def)
+			return l, &RequestError{Method: "connect", Reason: fmt.Sprintf("limit %s is %d, want a positive number, or 0 for the default of %d", f.name, *f.value, f.def)}
 		}
 	}
 	return l, nil
@@ -109,7 +109,7 @@ func (t Timeouts) filled() (Timeouts, error) {
 		{"Call", &t.Call, 60 * time.Second},
 	} {
 		if *f.value < 0 {
-			return t, fmt.Errorf("mcp: timeout %s is %s, want a positive duration, or 0 for the default of %s", f.name, *f.value, f.def)
+			return t, &RequestError{Method: "connect", Reason: fmt.Sprintf("timeout %s is %s, want a positive duration, or 0 for the default of %s", f.name, *f.value, f.def)}
 		}
 		if *f.value == 0 {
 			*f.value = f.def

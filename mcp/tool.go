@@ -90,6 +90,3 @@ func (s *ToolsSnapshot) Tool(name string) *Tool {
 	}
 	return nil
 }
-
-// toolUse is what is worked out of a definition when it is first used.
-type toolUse struct{}

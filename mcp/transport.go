@@ -2,17 +2,22 @@ package mcp
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpcat-dev/mcpcat/internal/transport"
 )
 
 // A Transport says how to reach a server: a *StdioTransport, a *HTTPTransport or what NewIOTransport returns. It is data;
 // Connect does the reaching, and takes a copy.
 type Transport interface {
-	transport()
+	// open reaches the server for c: it sets c's connection, what c must know of it, and completes c's limits.
+	open(ctx context.Context, c *Client) error
 }
 
 // StdioTransport starts a command and speaks with it over its standard input and output, one message per line.
@@ -36,7 +41,27 @@ func NewStdioTransport(command string, args []string) *StdioTransport {
 	return &StdioTransport{Command: command, Args: args}
 }
 
-func (*StdioTransport) transport() {}
+func (t *StdioTransport) open(ctx context.Context, c *Client) error {
+	if t == nil || t.Command == "" {
+		return &RequestError{Method: "connect", Reason: "transport has no command"}
+	}
+	if err := c.limit(t.Limits); err != nil {
+		return err
+	}
+	env := t.Env
+	if env == nil {
+		env = MinimalEnv()
+	}
+	conn, err := transport.StartStdio(ctx, transport.StdioConfig{
+		Command: t.Command, Args: slices.Clone(t.Args), Env: slices.Clone(env), Dir: t.Dir, Grace: t.Grace,
+		Limits: c.transportLimits(),
+	})
+	if err != nil {
+		return err
+	}
+	c.conn, c.kind = conn, transportKind{lines: true, stderr: conn.StderrTail}
+	return nil
+}
 
 // HTTPTransport speaks Streamable HTTP with one endpoint: every request is a POST of its own.
 //
@@ -62,7 +87,44 @@ func NewStreamableHTTPTransport(url string) *HTTPTransport {
 	return &HTTPTransport{URL: url}
 }
 
-func (*HTTPTransport) transport() {}
+//HTTPOPEN
+
+// ioTransport speaks over a pair of streams.
+type ioTransport struct {
+	r io.ReadCloser
+	w io.WriteCloser
+}
+
+// NewIOTransport returns a transport over streams that the caller has made, framed as on stdio: for tests, and for
+// embedders that start their servers by themselves. Closing the Client closes both; closing a stream must end a Read or
+// Write that is under way. It can be connected once.
+func NewIOTransport(r io.ReadCloser, w io.WriteCloser) Transport { return &ioTransport{r: r, w: w} }
+
+func (t *ioTransport) open(_ context.Context, c *Client) error {
+	if err := c.limit(Limits{}); err != nil {
+		return err
+	}
+	c.conn, c.kind = transport.NewPipe(t.r, t.w, c.transportLimits()), transportKind{lines: true}
+	return nil
+}
+
+// limit completes the client's limits with those of its transport and the defaults.
+func (c *Client) limit(of Limits) error {
+	limits, err := c.opts.limits.filled(of)
+	if err == nil {
+		c.opts.limits = limits
+	}
+	return err
+}
+
+func (c *Client) transportLimits() transport.Limits {
+	return transport.Limits{
+		MessageBytes: c.opts.limits.MessageBytes,
+		Depth:        c.opts.limits.JSONDepth,
+		StderrBytes:  c.opts.limits.StderrBytes,
+		ExcerptBytes: maxExcerpt,
+	}
+}
 
 // MinimalEnv returns the part of this process's environment that a child gets unless told otherwise, as "NAME=value":
 // PATH, HOME, USER, LOGNAME, SHELL, TMPDIR, TZ, LANG, LC_* and TERM; on Windows their kin. A variable that is not set is

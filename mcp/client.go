@@ -1,0 +1,252 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/internal/transport"
+)
+
+// Client is a connection to one server. Its methods are safe for concurrent use. It holds no list, no cache and no state
+// that one request could leave to another.
+type Client struct {
+	conn       transport.Conn
+	opts       options
+	kind       transportKind
+	clientInfo []byte // JSON
+	discovery  *Discovery
+	lastID     atomic.Int64
+	dropped    atomic.Uint64
+}
+
+// transportKind is what a Client must know of its transport.
+type transportKind struct {
+	headers bool // requests have Mcp-Param headers
+	lines   bool // a message is one line
+	stderr  func() []byte
+}
+
+// Connect reaches the server, sends server/discover, before anything else, and returns a Client if the server offers
+// exactly ProtocolVersion. Nothing is tried again or in another way. Close the Client when it is no longer needed.
+//
+// The error is a *LegacyServerError for a server that speaks only older revisions, an *UnsupportedVersionError for one
+// that offers others, a *NotMCPError for what is no MCP server, a *ProtocolError, *RPCError, *AuthError, *AddressError,
+// *LimitError, *TimeoutError, *TransportError, or a *ContextError if ctx ended first. When Connect fails, nothing of what
+// it started is left.
+//
+// Spec: 2026-07-28 server/discover, basic/versioning.
+func Connect(ctx context.Context, t Transport, opts ...Option) (*Client, error) {
+	c := &Client{opts: options{info: Implementation{Name: "mcpcat", Version: moduleVersion()}}}
+	for _, o := range opts {
+		o(&c.opts)
+	}
+	if err := c.prepare(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, &ContextError{Op: "connect", Err: err}
+	}
+	if t == nil {
+		return nil, &RequestError{Method: "connect", Reason: "transport is nil"}
+	}
+	if err := t.open(ctx, c); err != nil {
+		var own *RequestError
+		if errors.As(err, &own) {
+			return nil, err
+		}
+		return nil, c.transportError(ctx, "connect", false, err)
+	}
+	d, err := c.Discover(ctx)
+	if err == nil {
+		err = checkVersions(d.SupportedVersions)
+	}
+	if err != nil {
+		err = c.connectError(err)
+		_ = c.conn.Close() // there is a more interesting error to report
+		return nil, err
+	}
+	c.discovery = d
+	return c, nil
+}
+
+// prepare checks the options and works out what all requests share.
+func (c *Client) prepare() error {
+	var err error
+	if c.opts.timeouts, err = c.opts.timeouts.filled(); err != nil {
+		return err
+	}
+	if reason := c.opts.capabilities.check(); reason != "" {
+		return &RequestError{Method: "connect", Reason: reason}
+	}
+	if c.opts.info.Name == "" {
+		return &RequestError{Method: "connect", Reason: "client info has no name"}
+	}
+	c.clientInfo = c.opts.info.append(nil)
+	v, err := strictjson.Parse(c.clientInfo, strictjson.Limits{Bytes: maxExtraBytes})
+	if err != nil {
+		return &RequestError{Method: "connect", Reason: "client info", Err: err}
+	}
+	if _, f := decodeImplementation(v); f != nil {
+		return &RequestError{Method: "connect", Reason: "client info", Err: f.err("")}
+	}
+	return nil
+}
+
+// moduleVersion is the version of this module in the running program, "devel" if it was built from a working tree.
+func moduleVersion() string {
+	const module = "github.com/mcpcat-dev/mcpcat"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == module && m.Version != "" && m.Version != "(devel)" {
+				return m.Version
+			}
+		}
+	}
+	return "devel"
+}
+
+// checkVersions accepts exactly ProtocolVersion, compared byte for byte.
+func checkVersions(offered []string) error {
+	if slices.Contains(offered, ProtocolVersion) {
+		return nil
+	}
+	return unsupported(&UnsupportedVersionError{Supported: offered, Requested: ProtocolVersion})
+}
+
+// Discovery returns what the server answered when Connect asked it.
+func (c *Client) Discovery() *Discovery { return c.discovery }
+
+// Discover asks the server again. It changes nothing in the Client.
+//
+// Spec: 2026-07-28 server/discover.
+func (c *Client) Discover(ctx context.Context) (*Discovery, error) {
+	r, err := c.newRequest(methodDiscover, &RequestMeta{}, c.opts.timeouts.Discover, nil)
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	d, f := decodeDiscovery(result)
+	return d, f.err(methodDiscover)
+}
+
+// Call sends a request of an extension and returns its result, exactly as received: an object whose resultType is
+// "complete". Params is a JSON object without _meta, or nil. Methods of the protocol are refused: they have typed methods
+// or are no part of this revision.
+//
+// A result of another type, "input_required" included, is a *ProtocolError.
+func (c *Client) Call(ctx context.Context, method string, params jsontext.Value, meta RequestMeta) (jsontext.Value, error) {
+	if reason := checkExtension(method); reason != "" {
+		return nil, &RequestError{Method: method, Reason: reason}
+	}
+	var object strictjson.Value
+	if params != nil {
+		lim := strictjson.Limits{Bytes: maxRequestBytes, Depth: defaultJSONDepth - 2}
+		if err := strictjson.CheckObject(params, lim); err != nil {
+			return nil, &RequestError{Method: method, Reason: "params", Err: err}
+		}
+		object, _ = strictjson.Parse(params, lim)
+		if _, has := object.Get("_meta"); has {
+			return nil, &RequestError{Method: method, Reason: "params have _meta, which RequestMeta is for"}
+		}
+	}
+	r, err := c.newRequest(method, &meta, c.opts.timeouts.Call, func(dst []byte) []byte {
+		members := trimBraces(object)
+		if len(members) == 0 {
+			return dst
+		}
+		return append(append(dst, ','), members...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if f := onlyComplete(method, result); f != nil {
+		return nil, f.err(method)
+	}
+	return jsontext.Value(result), nil
+}
+
+// trimBraces returns what stands between the braces of a checked object, nil if that is only white space.
+func trimBraces(object strictjson.Value) []byte {
+	for range object.Members() {
+		return object[1 : len(object)-1]
+	}
+	return nil
+}
+
+// Dropped returns how many notifications were dropped so far: not asked for, malformed, out of order or too many.
+func (c *Client) Dropped() uint64 { return c.dropped.Load() }
+
+// Close ends all requests with ErrClosed, stops what the transport started and returns when nothing is left of it. It may
+// be called more than once.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Done is closed when the connection can carry no more requests: after Close, or when a stdio server has ended or broken
+// the framing. Over HTTP only Close does it.
+func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
+
+// Err is nil before Done is closed, and then says why.
+func (c *Client) Err() error {
+	err := c.conn.Err()
+	if err == nil {
+		return nil
+	}
+	return c.transportError(context.Background(), "", false, err)
+}
+
+// do sends the request and returns the result of its answer. An error that the server answered becomes a typed one.
+func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &ContextError{Op: r.method, Err: err}
+	}
+	timed, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	n := c.newNotes(r)
+	if c.kind.lines {
+		oneLine(r.body)
+	}
+	answer, err := c.conn.Do(timed, &transport.Call{
+		ID: r.id, Method: r.method, Name: r.call.name, HasName: r.call.hasName, Params: r.call.params,
+		Body: r.body, Notify: n.take,
+	})
+	n.close()
+	switch {
+	case err == nil && answer.Kind == jsonrpc.Failure:
+		return nil, answered(r.method, answer.Err)
+	case err == nil:
+		return answer.Result, nil
+	case ctx.Err() == nil && timed.Err() != nil:
+		return nil, &TimeoutError{Op: r.method, After: r.timeout, Delivered: wasDelivered(err), Stderr: c.kind.tail()}
+	}
+	return nil, c.transportError(ctx, r.method, wasDelivered(err), err)
+}
+
+func (k transportKind) tail() string {
+	if k.stderr == nil {
+		return ""
+	}
+	return quoteEnd(k.stderr())
+}
+
+// wasDelivered reports whether a request that failed with err may have reached the server. Unless the transport says
+// otherwise, it may.
+func wasDelivered(err error) bool {
+	var te *transport.Error
+	if errors.As(err, &te) {
+		return te.Delivered
+	}
+	return true
+}

@@ -1,0 +1,189 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/internal/transport"
+)
+
+// answered makes a typed error of one that the server answered with. Data that is not as it should be does not hide the
+// code.
+func answered(method string, e *jsonrpc.Error) error {
+	rpc := newRPCError(e)
+	rpc.Method = method
+	switch rpc.Code {
+	case jsonrpc.CodeHeaderMismatch:
+		return &HeaderMismatchError{RPC: rpc}
+	case jsonrpc.CodeMissingCapability:
+		required, ok := e.Data.Get("requiredCapabilities")
+		if !ok || required.Kind() != strictjson.KindObject {
+			return &MissingCapabilityError{RPC: rpc, Malformed: true}
+		}
+		return &MissingCapabilityError{RPC: rpc, Required: jsontext.Value(required)}
+	case jsonrpc.CodeUnsupportedVersion:
+		u := &UnsupportedVersionError{RPC: rpc, Malformed: true}
+		supported, ok := e.Data.Get("supported")
+		if !ok {
+			return u
+		}
+		versions, f := asStrings("supported", supported)
+		if f != nil {
+			return u
+		}
+		requested, _ := e.Data.Get("requested")
+		text, ok := requested.Text()
+		u.Supported, u.Requested, u.Malformed = versions, text, !ok
+		return u
+	}
+	return rpc
+}
+
+func newRPCError(e *jsonrpc.Error) *RPCError {
+	return &RPCError{Code: e.Code, Message: e.Message, Data: jsontext.Value(e.Data)}
+}
+
+// transportError makes an error of this package of one of the transport. The context's own error wins.
+func (c *Client) transportError(ctx context.Context, method string, delivered bool, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return &ContextError{Op: method, Delivered: delivered, Err: ended}
+	}
+	te := &TransportError{Method: method, Delivered: delivered, Err: err}
+	var low *transport.Error
+	if errors.As(err, &low) {
+		te.Op, te.Status, te.Stderr, te.Err = low.Op, low.Status, low.Stderr, low.Err
+	}
+	var (
+		framing   *transport.FramingError
+		foreign   *transport.ForeignIDError
+		status    *transport.HTTPStatusError
+		challenge *transport.ChallengeError
+		address   *transport.AddressError
+		limit     *transport.LimitError
+	)
+	switch {
+	case errors.Is(err, transport.ErrClosed):
+		te.Err = ErrClosed
+	case errors.As(err, &address):
+		return &AddressError{Host: address.Host, Reason: address.Reason, Err: address}
+	case errors.As(err, &challenge):
+		return &AuthError{Op: method, Status: challenge.Status, Challenge: challenge.Challenge}
+	case errors.As(err, &limit):
+		te.Err = &LimitError{Method: method, What: limit.What, Max: limit.Limit, Unit: "bytes"}
+	case errors.As(err, &framing):
+		te.Err = fromFraming(method, framing, c.opts.limits)
+	case errors.As(err, &foreign):
+		te.Err = &ProtocolError{Method: method, Reason: foreign.Error(), Err: foreign}
+		if foreign.RPC != nil {
+			te.RPC = newRPCError(foreign.RPC)
+		}
+	case errors.As(err, &status):
+		if te.Status == 0 {
+			te.Status = status.Status
+		}
+		if status.RPC != nil {
+			te.RPC = newRPCError(status.RPC)
+		}
+	}
+	return te
+}
+
+func fromFraming(method string, e *transport.FramingError, limits Limits) error {
+	if errors.Is(e.Err, strictjson.ErrLimit) {
+		return fromStrict(method, e.Err, strictjson.Limits{Bytes: limits.MessageBytes, Depth: limits.JSONDepth})
+	}
+	p := &ProtocolError{Method: method, Reason: e.Error(), Err: e}
+	var se *strictjson.Error
+	if errors.As(e.Err, &se) {
+		p.Path = se.Pointer
+	}
+	return p
+}
+
+var (
+	legacyText  = regexp.MustCompile(`(?i)unsupported protocol version|not initialized|session id`)
+	versionText = regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`)
+)
+
+// connectError finds out what a failure to connect says about who is there: an older server, or none at all. Everything
+// else stays as it is.
+func (c *Client) connectError(err error) error {
+	var (
+		version *UnsupportedVersionError
+		rpc     *RPCError
+		te      *TransportError
+		framing *transport.FramingError
+		status  *transport.HTTPStatusError
+	)
+	switch {
+	case errors.As(err, &version):
+		return unsupported(version)
+	case errors.As(err, &rpc):
+		if isLegacyCode(rpc.Code) {
+			return &LegacyServerError{Versions: versionsIn(rpc.Message), Err: err}
+		}
+		return err
+	case !errors.As(err, &te):
+		return err
+	case errors.As(err, &framing) && framing.Echo:
+		return &NotMCPError{Reason: "it sends back what it is sent", Err: err}
+	case te.RPC != nil && te.Status != 0 && (isLegacyCode(te.RPC.Code) || legacyText.MatchString(te.RPC.Message)):
+		return &LegacyServerError{Versions: versionsIn(te.RPC.Message), Err: err}
+	case errors.As(err, &status):
+		return fromStatus(status, err)
+	case errors.As(err, &framing) && strings.Contains(framing.Reason, "text/html"):
+		return &NotMCPError{Reason: "it answers with a web page", Err: err}
+	}
+	return err
+}
+
+// fromStatus judges an HTTP answer to server/discover that is no JSON-RPC answer.
+func fromStatus(status *transport.HTTPStatusError, err error) error {
+	switch {
+	case (status.Status == 400 || status.Status == 404) && legacyText.MatchString(status.Excerpt):
+		return &LegacyServerError{Versions: versionsIn(status.Excerpt), Err: err}
+	case status.ContentType == "text/html":
+		return &NotMCPError{Reason: "it answers with a web page", Err: err}
+	case status.Status == 404 || status.Status == 405:
+		return &NotMCPError{Reason: "there is no MCP endpoint at this address", Err: err}
+	}
+	return err
+}
+
+// isLegacyCode reports whether a server that answers server/discover with this code does not know this revision: it does
+// not know the method, or it wants a session first.
+func isLegacyCode(code int64) bool {
+	return code == jsonrpc.CodeMethodNotFound || code == 0 || code == -32000
+}
+
+// versionsIn finds the versions that a text names, other than the one asked for.
+func versionsIn(text string) []string {
+	var versions []string
+	for _, v := range versionText.FindAllString(text[:min(len(text), 4096)], 16) {
+		if v != ProtocolVersion && !slices.Contains(versions, v) {
+			versions = append(versions, v)
+		}
+	}
+	return versions
+}
+
+// unsupported names a server that offers older versions only for what it is. One that offers newer ones, none, or says
+// that it supports the one it refuses, stays an *UnsupportedVersionError.
+func unsupported(e *UnsupportedVersionError) error {
+	if e.Malformed || slices.Contains(e.Supported, ProtocolVersion) {
+		return e
+	}
+	for _, v := range e.Supported {
+		if v < ProtocolVersion && versionText.MatchString(v) {
+			return &LegacyServerError{Versions: e.Supported, Err: e}
+		}
+	}
+	return e
+}

@@ -1,0 +1,251 @@
+package mcp
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+)
+
+// ParseTool reads one tool definition, for example a pinned one: one JSON object as tools/list gives it, with no more
+// around it than white space. It is as strict as the client is, and keeps a copy of the bytes. The default limits hold.
+//
+// The error is a *ProtocolError or a *LimitError.
+func ParseTool(definition []byte) (*Tool, error) {
+	lim := strictjson.Limits{Bytes: defaultListBytes, Depth: defaultJSONDepth}
+	v, err := strictjson.Parse(append([]byte(nil), definition...), lim)
+	if err != nil {
+		return nil, fromStrict("", err, lim)
+	}
+	limits, err := Limits{}.filled(Limits{})
+	if err != nil {
+		return nil, err
+	}
+	t, f := decodeTool(v, &limits)
+	if f != nil {
+		return nil, f.err("")
+	}
+	return t, nil
+}
+
+func decodeTool(v strictjson.Value, lim *Limits) (*Tool, *fault) {
+	if v.Kind() != strictjson.KindObject {
+		return nil, faultf("is %s, want an object", kindName(v))
+	}
+	t := &Tool{Wire: Wire{v}, use: &toolUse{}}
+	// The name comes first, so that every other complaint can say which tool it is about.
+	name, ok := v.Get("name")
+	if !ok {
+		return nil, missing("name", "a string")
+	}
+	var f *fault
+	if t.Name, f = asString("name", name); f != nil {
+		return nil, f
+	}
+	switch {
+	case t.Name == "":
+		return nil, faultf("is empty, and nothing could refer to such a tool").under("name")
+	case len(t.Name) > lim.NameBytes:
+		return nil, tooMuch("name of tool "+quote(t.Name), lim.NameBytes, "bytes")
+	}
+	if f := t.decodeMembers(v, lim); f != nil {
+		return nil, f.of("tool", t.Name)
+	}
+	t.use.received = *t
+	return t, nil
+}
+
+func (t *Tool) decodeMembers(v strictjson.Value, lim *Limits) *fault {
+	for key, m := range v.Members() {
+		var f *fault
+		switch key {
+		case "title":
+			t.Title, f = asOptional(key, m)
+		case "description":
+			t.Description, f = asOptional(key, m)
+		case "icons":
+			t.Icons, f = decodeIcons(m)
+		case "inputSchema":
+			t.InputSchema = jsontext.Value(m)
+			if f = checkSchema(key, t.Name, m, lim); f == nil {
+				f = checkRootType(m).under(key)
+			}
+		case "outputSchema":
+			t.OutputSchema = jsontext.Value(m)
+			f = checkSchema(key, t.Name, m, lim)
+		case "annotations":
+			t.Annotations, f = decodeToolAnnotations(m)
+			f = f.under(key)
+		case "_meta":
+			t.Meta, f = decodeMeta(m)
+		}
+		if f != nil {
+			return f
+		}
+	}
+	if t.InputSchema == nil {
+		return missing("inputSchema", "an object")
+	}
+	return nil
+}
+
+// checkSchema checks what the protocol itself asks of a schema: that it is an object, with a string $schema if any.
+// Whether it is a valid JSON Schema is for those who use it.
+func checkSchema(key, tool string, v strictjson.Value, lim *Limits) *fault {
+	if f := asObject(key, v); f != nil {
+		return f
+	}
+	switch {
+	case len(v) > lim.SchemaBytes:
+		return tooMuch(key+" of tool "+quote(tool), lim.SchemaBytes, "bytes")
+	case deeper(v, lim.SchemaDepth):
+		return tooMuch(key+" of tool "+quote(tool), lim.SchemaDepth, "levels")
+	}
+	if dialect, ok := v.Get("$schema"); ok {
+		_, f := asString("$schema", dialect)
+		return f.under(key)
+	}
+	return nil
+}
+
+func checkRootType(schema strictjson.Value) *fault {
+	v, ok := schema.Get("type")
+	if !ok {
+		return missing("type", `"object"`)
+	}
+	if s, _ := v.Text(); s != "object" {
+		return faultf(`is %s other than "object", want "object"`, kindName(v)).under("type")
+	}
+	return nil
+}
+
+// deeper reports whether the checked text v nests objects and arrays more than limit deep.
+func deeper(v []byte, limit int) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(v); i++ {
+		c := v[i]
+		switch {
+		case inString:
+			switch c {
+			case '\\':
+				i++
+			case '"':
+				inString = false
+			}
+		case c == '"':
+			inString = true
+		case c == '{' || c == '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+func decodeToolAnnotations(v strictjson.Value) (*ToolAnnotations, *fault) {
+	if v.Kind() != strictjson.KindObject {
+		return nil, faultf("is %s, want an object", kindName(v))
+	}
+	a := &ToolAnnotations{Wire: Wire{v}}
+	for key, m := range v.Members() {
+		var hint **bool
+		switch key {
+		case "title":
+			var f *fault
+			if a.Title, f = asOptional(key, m); f != nil {
+				return nil, f
+			}
+			continue
+		case "readOnlyHint":
+			hint = &a.ReadOnlyHint
+		case "destructiveHint":
+			hint = &a.DestructiveHint
+		case "idempotentHint":
+			hint = &a.IdempotentHint
+		case "openWorldHint":
+			hint = &a.OpenWorldHint
+		default:
+			continue
+		}
+		b, f := asBool(key, m)
+		if f != nil {
+			return nil, f
+		}
+		*hint = &b
+	}
+	return a, nil
+}
+
+// decodeToolsPage reads the result of tools/list. With headers set, a tool whose header annotations are not valid is
+// left out and named, as Streamable HTTP wants it.
+func decodeToolsPage(result strictjson.Value, lim *Limits, headers bool) (*ToolsPage, *fault) {
+	if f := onlyComplete(methodToolsList, result); f != nil {
+		return nil, f
+	}
+	p := &ToolsPage{Wire: Wire{result}}
+	var tools strictjson.Value
+	ttl := false
+	for key, m := range result.Members() {
+		var f *fault
+		switch key {
+		case "tools":
+			tools = m
+			f = asArray(key, m)
+		case "nextCursor":
+			p.NextCursor, f = asOptional(key, m)
+		case "ttlMs":
+			ttl = true
+			p.TTLMs, f = asTTL(m)
+			p.TTL = duration(p.TTLMs)
+		case "cacheScope":
+			p.CacheScope, f = asScope(m)
+		case "_meta":
+			p.Meta = jsontext.Value(m)
+			p.ServerInfo, f = decodeResultMeta(m)
+		}
+		if f != nil {
+			return nil, f
+		}
+	}
+	switch {
+	case tools == nil:
+		return nil, missing("tools", "an array")
+	case !ttl:
+		return nil, missing("ttlMs", "a whole number >= 0")
+	case p.CacheScope == "":
+		return nil, missing("cacheScope", `"public" or "private"`)
+	}
+	if f := p.decodeTools(tools, lim, headers); f != nil {
+		return nil, f
+	}
+	return p, nil
+}
+
+func (p *ToolsPage) decodeTools(tools strictjson.Value, lim *Limits, headers bool) *fault {
+	seen := map[string]bool{}
+	i := 0
+	for e := range tools.Elements() {
+		if i == lim.Items {
+			return tooMuch("tools", lim.Items, "items")
+		}
+		t, f := decodeTool(e, lim)
+		if f == nil && seen[t.Name] {
+			f = faultf("tool %s is listed twice", quote(t.Name))
+		}
+		if f != nil {
+			return f.at(i).under("tools")
+		}
+		seen[t.Name] = true
+		i++
+		if headers {
+			if err := t.headerFault(); err != nil {
+				p.Excluded = append(p.Excluded, ExcludedTool{Name: t.Name, Reason: err.Error(), Definition: t.Raw()})
+				continue
+			}
+		}
+		p.Tools = append(p.Tools, t)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+)
+
+// Methods that a client sends.
+const (
+	methodDiscover  = "server/discover"
+	methodToolsList = "tools/list"
+	methodToolsCall = "tools/call"
+)
+
+// maxRequestBytes bounds what a caller may put into one request.
+const maxRequestBytes = 16 << 20
+
+// request is one request that is ready to be sent.
+type request struct {
+	method   string
+	id       jsonrpc.ID
+	body     []byte
+	declared ClientCapabilities
+	timeout  time.Duration
+	meta     *RequestMeta
+	call     callHeaders
+}
+
+// newRequest builds the request: params is _meta and whatever members appends, each with a comma in front. The token
+// of progress is the request's id, so it is unique among the requests in flight.
+func (c *Client) newRequest(method string, meta *RequestMeta, timeout time.Duration, members func([]byte) []byte) (*request, error) {
+	if reason := meta.check(); reason != "" {
+		return nil, &RequestError{Method: method, Reason: reason}
+	}
+	declared := c.opts.capabilities
+	if meta.Capabilities != nil {
+		declared = *meta.Capabilities
+	}
+	if meta.Timeout > 0 {
+		timeout = min(meta.Timeout, MaxCallTimeout)
+	}
+	id := jsonrpc.IntID(c.lastID.Add(1))
+
+	params := make([]byte, 0, 512)
+	params = append(params, `{"_meta":{"`+keyVersion+`":"`+ProtocolVersion+`","`+keyCapabilities+`":`...)
+	params = declared.append(params)
+	params = append(params, `,"`+keyClientInfo+`":`...)
+	params = append(params, c.clientInfo...)
+	if meta.LogLevel != "" {
+		params = append(params, `,"`+keyLogLevel+`":"`...)
+		params = append(append(params, meta.LogLevel...), '"')
+	}
+	if meta.OnProgress != nil {
+		params = append(append(params, `,"`+keyProgress+`":`...), id.Raw()...)
+	}
+	params = appendExtra(params, meta.Extra)
+	params = append(params, '}')
+	if members != nil {
+		params = members(params)
+	}
+	params = append(params, '}')
+	if len(params) > maxRequestBytes {
+		return nil, &RequestError{Method: method, Reason: "request is larger than 16 MiB"}
+	}
+	r := &request{method: method, id: id, declared: declared, timeout: timeout, meta: meta}
+	r.body = jsonrpc.AppendRequest(make([]byte, 0, len(params)+len(method)+64), id, method, params)
+	return r, nil
+}
+
+// check refuses metadata that must not be sent.
+func (m *RequestMeta) check() string {
+	if m.LogLevel != "" && m.LogLevel.rank() < 0 {
+		return "log level " + quote(string(m.LogLevel)) + " is none of the eight"
+	}
+	if m.Timeout < 0 {
+		return "timeout is negative"
+	}
+	if m.Capabilities != nil {
+		if reason := m.Capabilities.check(); reason != "" {
+			return reason
+		}
+	}
+	return checkExtra(m.Extra)
+}
+
+// appendExtra appends the caller's members in the order of their names; they have been checked.
+func appendExtra(dst []byte, extra map[string]jsontext.Value) []byte {
+	if len(extra) == 0 {
+		return dst
+	}
+	keys := make([]string, 0, len(extra))
+	for key := range extra {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		dst = strictjson.AppendString(append(dst, ','), key)
+		dst = append(append(dst, ':'), extra[key]...)
+	}
+	return dst
+}
+
+// oneLine replaces line ends in the body by blanks. A JSON text can have them only between tokens, where they mean
+// nothing.
+func oneLine(body []byte) {
+	for i, b := range body {
+		if b == '\n' || b == '\r' {
+			body[i] = ' '
+		}
+	}
+}
+
+// protocolMethods are the methods of this revision and those that it removed: Call sends none of them.
+var protocolMethods = map[string]bool{
+	methodDiscover: true, methodToolsList: true, methodToolsCall: true,
+	"resources/list": true, "resources/templates/list": true, "resources/read": true,
+	"prompts/list": true, "prompts/get": true, "completion/complete": true, "subscriptions/listen": true,
+
+	"initialize": true, "ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true,
+	methodElicit: true, methodSample: true, methodRoots: true,
+}
+
+// checkExtension returns why method cannot be sent by Call, "" if it can.
+func checkExtension(method string) string {
+	switch {
+	case method == "" || len(method) > maxExcerpt:
+		return "method is empty or longer than 256 bytes"
+	case !isPrintable(method, " \"\\"):
+		return "method has characters other than printable ASCII"
+	case protocolMethods[method]:
+		return "belongs to the protocol, Call sends extension methods only"
+	case strings.HasPrefix(method, "notifications/"), strings.HasPrefix(method, "rpc."):
+		return "is no method of a request"
+	case strings.HasPrefix(method, "tasks/"):
+		return "was removed from the protocol"
+	}
+	return ""
+}
