@@ -111,7 +111,7 @@ func Parse(s string) (Digest, error) {
 // scratch holds preimages between calls.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-const maxScratch = 8 << 20
+const maxScratch = 32 << 20
 
 func withScratch(kind Kind, fill func([]byte) ([]byte, error)) (Digest, error) {
 	buf := scratch.Get().(*[]byte)

@@ -103,8 +103,8 @@ scan:
 				stack[n].index++
 			}
 		case '"':
-			end := skipString(src, i)
-			if end > off {
+			end, closed := stringEnd(src, i)
+			if end > off || !closed {
 				break scan
 			}
 			if n := len(stack) - 1; n >= 0 && stack[n].object && !stack[n].named {

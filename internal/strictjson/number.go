@@ -2,6 +2,8 @@ package strictjson
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -37,6 +39,10 @@ func (p *parser) number(i int) int {
 		}
 		for i++; i < len(src) && isDigit(src[i]); i++ {
 		}
+		if i-whole <= 16 && src[i-1] != '0' && (i >= len(src) || src[i]|0x20 != 'e') &&
+			(src[whole] != '0' || i-whole <= 8 || firstDigit(src[whole+2:i]) < 6) {
+			return i // up to 15 digits, none to spare, and not so small that ES6 takes to an exponent
+		}
 	}
 	if i < len(src) && src[i]|0x20 == 'e' {
 		i++
@@ -50,6 +56,15 @@ func (p *parser) number(i int) int {
 		}
 	}
 	return p.rewrite(start, i)
+}
+
+// firstDigit returns the number of leading zeros.
+func firstDigit(digits []byte) int {
+	n := 0
+	for n < len(digits) && digits[n] == '0' {
+		n++
+	}
+	return n
 }
 
 func isDigit(c byte) bool { return c-'0' <= 9 }
@@ -198,18 +213,59 @@ func (d decimal) shortest() bool {
 	if n > 17 {
 		return false
 	}
-	var in, out [32]byte
-	s := append(in[:0], d.digits[0], '.')
-	s = append(append(s, d.digits[1:]...), 'e')
-	s = strconv.AppendInt(s, int64(d.x), 10)
-	f, err := strconv.ParseFloat(string(s), 64)
-	if err != nil {
-		return false
+	m := uint64(0)
+	for _, c := range d.digits {
+		m = m*10 + uint64(c-'0')
 	}
-	t := strconv.AppendFloat(out[:0], f, 'e', n-1, 64)
-	if string(t[:n+1]) != string(s[:n+1]) {
-		return false
-	}
-	t = strconv.AppendFloat(out[:0], f, 'e', -1, 64)
-	return len(t) > n+1 && t[n+1] == 'e' && string(t[:n+1]) == string(s[:n+1])
+	var buf [32]byte
+	t := strconv.AppendFloat(buf[:0], nearest(m, d.x-n+1), 'e', -1, 64)
+	// t is d.ddde±xx, the exponent possibly one higher than x if the double was rounded up to a power of ten.
+	return len(t) > n+1 && t[n+1] == 'e' && t[0] == d.digits[0] && string(t[2:n+1]) == string(d.digits[1:])
 }
+
+// nearest returns the double that is nearest to m × 10^k, the even one of two, for 0 < m < 2^57 and -22 <= k <= 5.
+//
+// It is exact integer arithmetic. strconv does the same for most inputs but falls back to a slow algorithm for those
+// that lie half way between two doubles, which a peer could send by the thousand.
+func nearest(m uint64, k int) float64 {
+	var bits64 uint64 // the leading 64 bits of the value
+	var exp int       // the value is bits64 × 2^exp, plus something smaller if rest
+	var rest bool
+	if k >= 0 {
+		hi, lo := bits.Mul64(m, pow10(k))
+		if hi == 0 {
+			bits64 = lo
+		} else {
+			z := bits.LeadingZeros64(hi)
+			bits64, exp, rest = hi<<z|lo>>(64-z), 64-z, lo<<z != 0
+		}
+		if hi>>63 == 1 {
+			bits64, exp, rest = hi, 64, lo != 0
+		}
+	} else {
+		// m / 10^-k = m / 5^-k × 2^k, and 5^22 < 2^52. With the divisor's high bit set and a smaller dividend the quotient
+		// has 63 or 64 bits.
+		div := pow5(-k)
+		zd, zm := bits.LeadingZeros64(div), bits.LeadingZeros64(m)
+		q, r := bits.Div64(m<<zm>>1, 0, div<<zd)
+		bits64, exp, rest = q, k+1-zm-64+zd, r != 0
+	}
+	z := bits.LeadingZeros64(bits64)
+	bits64, exp = bits64<<z, exp-z
+	const drop = 64 - 53
+	mant, tail := bits64>>drop, bits64&(1<<drop-1)
+	if half := uint64(1 << (drop - 1)); tail > half || tail == half && (rest || mant&1 == 1) {
+		mant++
+	}
+	return math.Ldexp(float64(mant), exp+drop)
+}
+
+func pow5(n int) uint64 {
+	p := uint64(1)
+	for range n {
+		p *= 5
+	}
+	return p
+}
+
+func pow10(n int) uint64 { return pow5(n) << n }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"unsafe"
 )
 
 // parser reads a text once, left to right, and leaves enough behind to print the canonical form.
@@ -25,14 +26,15 @@ type parser struct {
 
 	first, last int // the value without the white space around it
 
-	stack  []member // members of the objects that are open, innermost last
-	tape   []member // members of closed objects that are out of order
+	stack  []member // members of the objects that are open, innermost last, in source order
+	tape   []piece  // members of closed objects that were out of order, sorted
 	events []event
 	text   []byte // other spellings
 	names  []byte // unescaped names of open objects
 	grow   int    // length of the canonical form minus length of the value
+	fence  int    // events before this one belong to another member, or to none
 	digits [MaxDigits]byte
-	spare  []member // scratch of the sort
+	sorter sorter
 
 	err *Error
 }
@@ -47,6 +49,9 @@ type member struct {
 	vend   uint32
 	ev     uint32 // the first event at or after start
 }
+
+// piece is what printing needs of a member: src[start:end], and where its events begin.
+type piece struct{ start, end, ev uint32 }
 
 const inArena = 1 << 31
 
@@ -73,20 +78,20 @@ func newParser(src []byte, lim Limits, emit bool) *parser {
 	return p
 }
 
-// maxScratch is the number of entries above which scratch is not kept for the next text.
-const maxScratch = 1 << 18
+// maxScratch is the size in bytes above which scratch is not kept for the next text.
+const maxScratch = 32 << 20
 
 func (p *parser) free() {
 	p.src, p.err, p.keepTop = nil, nil, false
-	p.first, p.last, p.grow = 0, 0, 0
-	p.stack, p.tape, p.spare = recycle(p.stack), recycle(p.tape), recycle(p.spare)
-	p.events = recycle(p.events)
+	p.first, p.last, p.grow, p.fence = 0, 0, 0, 0
+	p.stack, p.tape, p.events = recycle(p.stack), recycle(p.tape), recycle(p.events)
 	p.text, p.names = recycle(p.text), recycle(p.names)
+	p.sorter.refs, p.sorter.spare = recycle(p.sorter.refs), recycle(p.sorter.spare)
 	pool.Put(p)
 }
 
 func recycle[T any](s []T) []T {
-	if cap(s) > maxScratch {
+	if uint64(cap(s))*uint64(unsafe.Sizeof(*new(T))) > maxScratch {
 		return nil
 	}
 	return s[:0]
@@ -195,59 +200,98 @@ func (p *parser) space(i int) int {
 	return i
 }
 
+// nearby is the distance up to which two spellings become one event together with the text between them.
+const nearby = 16
+
 // patch lists src[start:end] as spelled text[from:].
+//
+// Where spellings stand close together (a list with spaces, a string full of escapes) one event that spells the whole
+// stretch is cheaper than one for each. A stretch may not cross the fence, which stands at both ends of every member:
+// members move.
 func (p *parser) patch(start, end, from int) {
-	n := len(p.text) - from
-	p.grow += n - (end - start)
-	if k := len(p.events) - 1; k >= 0 {
-		// Runs of escapes are common (some encoders escape all that is not ASCII): one event for a run.
-		if e := &p.events[k]; e.next == 0 && int(e.end) == start && e.end != e.start && int(e.a+e.n) == from {
-			e.end, e.n = uint32(end), e.n+uint32(n)
+	p.grow += len(p.text) - from - (end - start)
+	if k := len(p.events) - 1; k >= p.fence {
+		e := &p.events[k]
+		if gap := start - int(e.end); gap <= nearby && e.n != 0 && int(e.a+e.n) == from {
+			if gap > 0 {
+				n := len(p.text) - from
+				p.text = append(p.text, p.src[e.end:start]...)
+				copy(p.text[from+gap:], p.text[from:from+n])
+				copy(p.text[from:], p.src[e.end:start])
+			}
+			e.end, e.n = uint32(end), uint32(len(p.text))-e.a
 			return
 		}
 	}
-	p.events = append(p.events, event{start: uint32(start), end: uint32(end), a: uint32(from), n: uint32(n)})
+	p.events = append(p.events, event{
+		start: uint32(start), end: uint32(end), a: uint32(from), n: uint32(len(p.text) - from),
+	})
 }
 
 func (p *parser) tooDeep(i int) int {
 	return p.fail(i, ClassDepth, fmt.Sprintf("nested deeper than %d", p.maxDepth))
 }
 
+// array reads an array and the arrays directly inside it, which need no state but their number.
 func (p *parser) array(i, depth int) int {
 	src := p.src
+	outer := depth
 	if depth > p.maxDepth {
 		return p.tooDeep(i)
 	}
+open:
 	i++
 	if i < len(src) && src[i] <= ' ' {
 		i = p.space(i)
 	}
 	if i < len(src) && src[i] == ']' {
-		return i + 1
+		goto shut
 	}
-	for {
-		i = p.value(i, depth)
+element:
+	if i < len(src) {
+		switch src[i] {
+		case '[':
+			if depth++; depth > p.maxDepth {
+				return p.tooDeep(i)
+			}
+			goto open
+		case '{':
+			i = p.object(i, depth+1)
+		case '"':
+			i, _ = p.str(i)
+		default:
+			i = p.value(i, depth)
+		}
 		if i < 0 {
 			return i
 		}
-		if i < len(src) && src[i] <= ' ' {
-			i = p.space(i)
-		}
-		if i >= len(src) {
-			return p.want(i, "',' or ']'")
-		}
+	} else {
+		return p.want(i, "a value")
+	}
+after:
+	if i < len(src) && src[i] <= ' ' {
+		i = p.space(i)
+	}
+	if i < len(src) {
 		switch src[i] {
 		case ',':
 			i++
 			if i < len(src) && src[i] <= ' ' {
 				i = p.space(i)
 			}
+			goto element
 		case ']':
-			return i + 1
-		default:
-			return p.want(i, "',' or ']'")
+			goto shut
 		}
 	}
+	return p.want(i, "',' or ']'")
+shut:
+	i++
+	if depth == outer {
+		return i
+	}
+	depth--
+	goto after
 }
 
 func (p *parser) object(i, depth int) int {
@@ -275,7 +319,8 @@ func (p *parser) object(i, depth int) int {
 		if i >= len(src) || src[i] != '"' {
 			return p.want(i, "a member name")
 		}
-		m := member{start: uint32(i), ev: uint32(len(p.events))}
+		p.fence = len(p.events)
+		m := member{start: uint32(i), ev: uint32(p.fence)}
 		end, escaped := p.str(i)
 		if end < 0 {
 			return end
@@ -309,11 +354,22 @@ func (p *parser) object(i, depth int) int {
 		m.vstart = uint32(i)
 		p.stack = append(p.stack, m)
 		slot := len(p.stack) - 1
-		i = p.value(i, depth)
+		if i >= len(src) {
+			return p.want(i, "a value")
+		}
+		switch src[i] {
+		case '"':
+			i, _ = p.str(i)
+		case '{':
+			i = p.object(i, depth+1)
+		default:
+			i = p.value(i, depth)
+		}
 		if i < 0 {
 			return i
 		}
 		p.stack[slot].vend = uint32(i)
+		p.fence = len(p.events)
 
 		if i < len(src) && src[i] <= ' ' {
 			i = p.space(i)
@@ -338,19 +394,20 @@ func (p *parser) object(i, depth int) int {
 
 	if !rising {
 		members := p.stack[base:]
-		if p.keepTop && depth == 1 {
-			p.spare = append(p.spare[:0], members...)
-			members = slices.Clone(p.spare)
-		}
-		if dup := p.sortMembers(members); dup != nil {
-			return p.fail(int(dup.start), ClassDuplicate, "duplicate member name "+quoteName(p.name(dup)))
+		refs, dup := p.sort(members)
+		if dup >= 0 {
+			m := &members[dup]
+			return p.fail(int(m.start), ClassDuplicate, "duplicate member name "+quoteName(p.name(m)))
 		}
 		if p.emit {
 			p.events[ev] = event{
 				start: uint32(open), end: uint32(i),
 				a: uint32(len(p.tape)), n: uint32(len(members)), next: uint32(len(p.events)),
 			}
-			p.tape = append(p.tape, members...)
+			for _, r := range refs {
+				m := &members[r.index]
+				p.tape = append(p.tape, piece{m.start, m.vend, m.ev})
+			}
 		}
 	} else if len(p.events) == ev+1 {
 		p.events = p.events[:ev] // the text of the object is canonical
@@ -389,10 +446,10 @@ func (p *parser) print(dst []byte, from, to, e uint32) []byte {
 			m := &members[k]
 			dst = append(dst, sep)
 			sep = ','
-			if int(m.ev) >= len(events) || events[m.ev].start >= m.vend {
-				dst = append(dst, p.src[m.start:m.vend]...)
+			if int(m.ev) >= len(events) || events[m.ev].start >= m.end {
+				dst = append(dst, p.src[m.start:m.end]...)
 			} else {
-				dst = p.print(dst, m.start, m.vend, m.ev)
+				dst = p.print(dst, m.start, m.end, m.ev)
 			}
 		}
 		dst = append(dst, '}')

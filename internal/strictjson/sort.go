@@ -76,19 +76,161 @@ func (p *parser) compare(a, b *member) int {
 	return compareNames(p.name(a), p.name(b))
 }
 
-// sortMembers sorts by name. It returns the member of the earliest repetition, nil if all names differ.
-func (p *parser) sortMembers(ms []member) *member {
-	slices.SortFunc(ms, func(a, b member) int {
-		if c := p.compare(&a, &b); c != 0 {
-			return c
+// ref stands for a member while sorting.
+type ref struct {
+	key   uint64
+	index uint32
+}
+
+type sorter struct {
+	refs, spare []ref
+	counts      [8][256]uint32
+}
+
+// small is the number of members up to which insertion is the fastest sort.
+const small = 24
+
+// sort returns the order of the members by name, and the index of the member that is the earliest repetition of a name,
+// -1 if all names differ. The order holds until the next call.
+//
+// A peer chooses the names, so the cost is bounded whatever they are: many members are sorted by radix, eight bytes of
+// the names at a time, which is linear in the names' length.
+func (p *parser) sort(ms []member) (order []ref, dup int) {
+	s := &p.sorter
+	s.refs = s.refs[:0]
+	for i := range ms {
+		s.refs = append(s.refs, ref{ms[i].key, uint32(i)})
+	}
+	refs := s.refs
+	if len(refs) <= small {
+		p.insertion(ms, refs)
+	} else {
+		if cap(s.spare) < len(refs) {
+			s.spare = make([]ref, len(refs))
 		}
-		return cmp.Compare(a.start, b.start)
-	})
-	var dup *member
-	for i := 1; i < len(ms); i++ {
-		if ms[i-1].key == ms[i].key && p.compare(&ms[i-1], &ms[i]) == 0 && (dup == nil || ms[i].start < dup.start) {
-			dup = &ms[i]
+		p.radix(ms, refs, 0)
+	}
+	dup = -1
+	for i := 1; i < len(refs); i++ {
+		a, b := refs[i-1], refs[i]
+		if ms[a.index].key == ms[b.index].key && (dup < 0 || int(b.index) < dup) &&
+			compareNames(p.name(&ms[a.index]), p.name(&ms[b.index])) == 0 {
+			dup = int(b.index)
 		}
 	}
-	return dup
+	return refs, dup
+}
+
+// insertion sorts refs whose keys are those of level 0. It is stable.
+func (p *parser) insertion(ms []member, refs []ref) {
+	for i := 1; i < len(refs); i++ {
+		r := refs[i]
+		j := i
+		for j > 0 && (r.key < refs[j-1].key ||
+			r.key == refs[j-1].key && p.compare(&ms[r.index], &ms[refs[j-1].index]) < 0) {
+			refs[j] = refs[j-1]
+			j--
+		}
+		refs[j] = r
+	}
+}
+
+// radix sorts refs by key, which holds bytes skip to skip+8 of the names, and groups of equal keys by what follows.
+// All names agree in the bytes before skip. It is stable.
+func (p *parser) radix(ms []member, refs []ref, skip int) {
+	s := &p.sorter
+	for {
+		s.pass(refs)
+		if refs[0].key != refs[len(refs)-1].key {
+			break
+		}
+		// One group: go on in place, so that long common beginnings cost no stack.
+		if !p.rekey(ms, refs, skip+8) {
+			p.byName(ms, refs)
+			return
+		}
+		skip += 8
+	}
+	for from := 0; from < len(refs); {
+		to := from + 1
+		for to < len(refs) && refs[to].key == refs[from].key {
+			to++
+		}
+		if group := refs[from:to]; len(group) > small && p.rekey(ms, group, skip+8) {
+			p.radix(ms, group, skip+8)
+		} else if len(group) > 1 {
+			p.byName(ms, group)
+		}
+		from = to
+	}
+}
+
+// rekey sets the keys to bytes skip to skip+8 of the names. It reports false, having done nothing useful, if a name ends
+// before skip: then the zeros that fill up a key could be mistaken for a name's own.
+func (p *parser) rekey(ms []member, refs []ref, skip int) bool {
+	for i := range refs {
+		name := p.name(&ms[refs[i].index])
+		if len(name) < skip {
+			return false
+		}
+		refs[i].key = nameKey(name, skip, len(name)-skip)
+	}
+	return true
+}
+
+// byName sorts by comparing names. Ties are broken by place, which makes it stable.
+func (p *parser) byName(ms []member, refs []ref) {
+	slices.SortFunc(refs, func(a, b ref) int {
+		if c := p.compare(&ms[a.index], &ms[b.index]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.index, b.index)
+	})
+}
+
+// pass sorts refs by key, least significant byte first, leaving out the bytes in which all keys agree. It is stable.
+func (s *sorter) pass(refs []ref) {
+	first := refs[0].key
+	var differ uint64
+	rising := true
+	for i := 1; i < len(refs); i++ {
+		differ |= refs[i].key ^ first
+		rising = rising && refs[i-1].key <= refs[i].key
+	}
+	if rising {
+		return
+	}
+	for b := range 8 {
+		if differ>>(8*uint(b))&0xFF != 0 {
+			s.counts[b] = [256]uint32{}
+		}
+	}
+	for i := range refs {
+		k := refs[i].key
+		for b := range 8 {
+			s.counts[b][byte(k>>(8*uint(b)))]++
+		}
+	}
+	from, to := refs, s.spare[:len(refs)]
+	for b := range 8 {
+		shift := 8 * uint(b)
+		if differ>>shift&0xFF == 0 {
+			continue
+		}
+		counts := &s.counts[b]
+		sum := uint32(0)
+		for i, n := range counts {
+			counts[i] = sum
+			sum += n
+		}
+		for _, r := range from {
+			c := &counts[byte(r.key>>shift)]
+			to[*c] = r
+			*c++
+		}
+		from, to = to, from
+	}
+	if &from[0] != &refs[0] {
+		copy(refs, from)
+	}
 }

@@ -242,6 +242,11 @@ func appendUnescaped(dst, in []byte) []byte {
 
 // skipString returns the offset after the string whose quote is at i, or len(src) if it does not end.
 func skipString(src []byte, i int) int {
+	end, _ := stringEnd(src, i)
+	return end
+}
+
+func stringEnd(src []byte, i int) (end int, closed bool) {
 	i++
 	for i+8 <= len(src) {
 		w := binary.LittleEndian.Uint64(src[i:])
@@ -253,19 +258,19 @@ func skipString(src []byte, i int) int {
 		}
 		i += bits.TrailingZeros64(m) >> 3
 		if src[i] == '"' {
-			return i + 1
+			return i + 1, true
 		}
 		i += 2
 	}
 	for i < len(src) {
 		switch src[i] {
 		case '"':
-			return i + 1
+			return i + 1, true
 		case '\\':
 			i += 2
 		default:
 			i++
 		}
 	}
-	return len(src)
+	return len(src), false
 }
