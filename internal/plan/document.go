@@ -105,7 +105,7 @@ type Plan struct {
 	PlanDigest    digest.Digest `json:"plan_digest"` // over the document without this member
 }
 
-// Base names the lock that the plan was made from. Root is nil and Serial 0 when there was none; Lineage is then the one
+// Base names the lock that a plan was made from. Root is nil and Serial 0 when there was none; Lineage is then the one
 // that the first lock will get.
 type Base struct {
 	Lock    string         `json:"lock"` // path beneath the catalog directory
@@ -172,7 +172,7 @@ type Server struct {
 	Transport      string        `json:"transport"` // "http" or "stdio"
 	Endpoint       string        `json:"endpoint"`  // URL or command, secrets hidden
 	EndpointDigest digest.Digest `json:"endpoint_digest"`
-	DeclaredAt     *diag.Range   `json:"declared_at,omitempty"`
+	DeclaredAt     string        `json:"declared_at,omitempty"` // "catalog.hcl:158"
 
 	KeptTools *int     `json:"kept_tools,omitempty"` // pins that stay as they are; not for checked servers
 	Error     *Failure `json:"error,omitempty"`
@@ -186,7 +186,8 @@ type Server struct {
 	ChangesByItself []string                `json:"changes_by_itself,omitempty"` // differed between two walks
 	Label           string                  `json:"label,omitempty"`             // see the Label constants
 	Changes         []Leaf                  `json:"changes,omitzero"`
-	After           *Pinned                 `json:"after,omitempty"` // what apply writes; absent: nothing
+	Flags           []Flag                  `json:"flags,omitempty"`
+	After           *Pinned                 `json:"after,omitempty"` // what apply writes; absent: the entry stays as it is
 }
 
 // Labels of a server whose changes touch no tool and are of one sort.
@@ -217,10 +218,8 @@ type SnapshotPair struct {
 	After  *digest.Digest `json:"after"`
 }
 
-// Pinned is the part of a server's lock entry that the rest of the document does not say.
+// Pinned is the part of a server's lock entry that neither the catalog nor the rest of the document says.
 type Pinned struct {
-	Endpoint        json.RawMessage `json:"endpoint"` // resolved posture, canonical JSON, secrets as references
-	Timeouts        json.RawMessage `json:"timeouts,omitempty"`
 	Protocol        string          `json:"protocol"`
 	Capabilities    json.RawMessage `json:"capabilities"`
 	Instructions    *string         `json:"instructions,omitempty"`

@@ -1,0 +1,341 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
+	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
+	"github.com/mcpcat-dev/mcpcat/internal/lock"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/internal/surface"
+)
+
+// Codes of the diagnostics that Make writes beside those of failed servers.
+const (
+	CodeNotListed = "tool.not_listed"
+	CodeExcluded  = "tool.excluded"
+	CodeNotAsked  = "server.not_asked"
+)
+
+// Input is everything that a plan is made from. Observed may be in any order; a server of the catalog that is missing
+// from it counts as not checked.
+type Input struct {
+	Catalog     *catalog.Catalog
+	Base        *lock.Lock // nil: there is no lock yet
+	LockName    string     // path of the lock beneath the catalog directory
+	Observed    []surface.Server
+	Version     string    // of mcpcat
+	Diagnostics diag.List // of the catalog; warnings only
+}
+
+// Make compares what was observed with what is pinned. Equal inputs give equal plans, whatever the order of their lists.
+//
+// A server that was not checked keeps everything that is pinned of it. The error says that the parts of the input do not
+// belong together: two observations of one server, an observation of another endpoint than the catalog's, a definition
+// that is no JSON.
+func Make(in Input) (*Plan, error) {
+	m, err := compute(in)
+	if err != nil {
+		return nil, err
+	}
+	return m.plan, nil
+}
+
+// maker computes a plan and, from the same values, the lock that applying it gives.
+type maker struct {
+	in       Input
+	cat      *catalog.Catalog
+	base     *lock.Lock // never nil
+	observed map[addr.Server]*surface.Server
+	plan     *Plan
+	next     *lock.Lock
+	items    map[addr.Item]lock.Item // of next
+	touched  map[addr.Server]bool    // servers of which a listed tool changed or went
+}
+
+func compute(in Input) (*maker, error) {
+	if in.Catalog == nil {
+		return nil, errors.New("plan without a catalog")
+	}
+	m := &maker{
+		in: in, cat: in.Catalog, base: in.Base,
+		observed: map[addr.Server]*surface.Server{},
+		next:     &lock.Lock{},
+		items:    map[addr.Item]lock.Item{},
+		touched:  map[addr.Server]bool{},
+		plan: &Plan{
+			FormatVersion: FormatVersion, Kind: Kind, MCPCatVersion: in.Version,
+			Config:  Config{Digest: in.Catalog.Digest, Files: slices.Sorted(slices.Values(in.Catalog.Files)), Variables: variables(in.Catalog)},
+			Servers: []Server{}, Changes: []Change{}, Agents: []Agent{}, Diagnostics: diag.List{},
+		},
+	}
+	if m.base == nil {
+		m.base = &lock.Lock{}
+	}
+	for i := range in.Observed {
+		s := &in.Observed[i]
+		if m.observed[s.Addr] != nil {
+			return nil, fmt.Errorf("%s was observed twice", s.Addr)
+		}
+		m.observed[s.Addr] = s
+	}
+	if err := m.servers(); err != nil {
+		return nil, err
+	}
+	m.agents()
+	if err := m.gate(); err != nil {
+		return nil, err
+	}
+	m.diagnostics()
+	m.summary()
+	return m, m.finish()
+}
+
+func variables(cat *catalog.Catalog) []Variable {
+	out := make([]Variable, 0, len(cat.Variables))
+	for _, v := range cat.Variables {
+		x := Variable{Name: v.Name, Source: v.Source, Sensitive: v.Sensitive}
+		if !v.Sensitive {
+			x.Value = v.Value
+		}
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b Variable) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// servers goes over all servers of catalog and lock in the order of their addresses.
+func (m *maker) servers() error {
+	all := map[addr.Server]*catalog.Server{}
+	for _, s := range m.cat.Servers {
+		all[s.Addr] = s
+	}
+	for _, s := range m.base.Servers {
+		if _, ok := all[s.Addr]; !ok {
+			all[s.Addr] = nil
+		}
+	}
+	addrs := make([]addr.Server, 0, len(all))
+	for a := range all {
+		addrs = append(addrs, a)
+	}
+	slices.SortFunc(addrs, addr.Server.Compare)
+	for _, a := range addrs {
+		if err := m.server(a, all[a]); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(m.next.Servers, func(a, b lock.Server) int { return a.Addr.Compare(b.Addr) })
+	return nil
+}
+
+func (m *maker) server(a addr.Server, decl *catalog.Server) error {
+	pinned := m.base.ServerByAddr(a)
+	if decl == nil {
+		m.removedServer(pinned)
+		return nil
+	}
+	s := Server{
+		Address: a.String(), Transport: "stdio", Endpoint: hideQuery(decl.EndpointText()),
+		EndpointDigest: decl.EndpointDigest(), DeclaredAt: place(decl.Range),
+	}
+	if decl.HTTP != nil {
+		s.Transport = "http"
+	}
+	seen := m.observed[a]
+	switch {
+	case !decl.Enabled:
+		s.Status = Disabled
+	case seen == nil:
+		s.Status = NotChecked
+		s.Error = failureOf(nil)
+	case seen.Status == surface.Checked:
+		if seen.EndpointDigest != decl.EndpointDigest() {
+			return fmt.Errorf("%s: the observation is of endpoint %s, want %s", a, seen.EndpointDigest.Short(), decl.EndpointDigest().Short())
+		}
+		return m.checkedServer(s, decl, pinned, seen)
+	default:
+		s.Status = NotChecked
+		if seen.Status == surface.Refused {
+			s.Status = Refused
+		}
+		s.Error = failureOf(seen.Failure)
+	}
+	m.keep(&s, pinned)
+	if s.Error != nil {
+		m.failureDiagnostic(&s, decl)
+	}
+	m.plan.Servers = append(m.plan.Servers, s)
+	return nil
+}
+
+func failureOf(f *surface.Failure) *Failure {
+	if f == nil {
+		return &Failure{Code: CodeNotAsked, Message: "The server was not asked.", Retryable: true}
+	}
+	return &Failure{
+		Code: f.Code, Message: f.Message, Retryable: f.Retryable,
+		Offered: slices.Clone(f.Offered), RPCCode: f.RPCCode,
+	}
+}
+
+// keep leaves everything that is pinned of a server as it is.
+func (m *maker) keep(s *Server, pinned *lock.Server) {
+	kept := 0
+	if pinned != nil {
+		m.next.Servers = append(m.next.Servers, *pinned)
+		for _, it := range m.pinnedItems(pinned.Addr) {
+			m.items[it.Addr] = it
+			kept++
+		}
+	}
+	s.KeptTools = &kept
+}
+
+func (m *maker) pinnedItems(a addr.Server) []lock.Item {
+	var out []lock.Item
+	for _, it := range m.base.Items {
+		if it.Addr.Server == a {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+func (m *maker) removedServer(pinned *lock.Server) {
+	zero := 0
+	text := postureText(pinned.Endpoint)
+	m.plan.Servers = append(m.plan.Servers, Server{
+		Address: pinned.Addr.String(), Status: Removed, Transport: postureTransport(pinned.Endpoint),
+		Endpoint: text, EndpointDigest: pinned.EndpointDigest, KeptTools: &zero,
+		Changes: []Leaf{newLeaf("", ServerRemoved, quoted(text), nil)},
+	})
+	for _, it := range m.pinnedItems(pinned.Addr) {
+		m.remove(it, NotDeclared, "", "")
+	}
+}
+
+// checkedServer compares the tools and the sections of a server whose answers are known.
+func (m *maker) checkedServer(s Server, decl *catalog.Server, pinned *lock.Server, seen *surface.Server) error {
+	s.Status = Checked
+	declared := map[string]bool{}
+	for _, t := range decl.Tools {
+		declared[t.Name] = true
+		if err := m.tool(&s, t, seen); err != nil {
+			return err
+		}
+	}
+	for _, it := range m.pinnedItems(decl.Addr) {
+		if it.Addr.Kind != addr.Tool || !declared[it.Addr.Name] {
+			m.remove(it, NotDeclared, "", "")
+		}
+	}
+	entry, err := pin(decl, seen)
+	if err != nil {
+		return err
+	}
+	m.next.Servers = append(m.next.Servers, entry)
+	listed, count := len(seen.ToolOrder), len(decl.Tools)
+	s.ListedTools, s.DeclaredTools = &listed, &count
+	s.UndeclaredTools = []string{}
+	for _, name := range seen.ToolOrder {
+		if !declared[name] {
+			s.UndeclaredTools = append(s.UndeclaredTools, name)
+		}
+	}
+	slices.Sort(s.UndeclaredTools)
+	s.ExcludedTools = slices.Clone(seen.Excluded)
+	s.ChangesByItself = slices.Clone(seen.ByItself)
+	m.sections(&s, pinned, &entry, declared)
+	m.plan.Servers = append(m.plan.Servers, s)
+	return nil
+}
+
+// tool compares one declared tool.
+func (m *maker) tool(s *Server, decl catalog.ToolDecl, seen *surface.Server) error {
+	a := addr.Item{Server: seen.Addr, Kind: addr.Tool, Name: decl.Name}
+	pinned := m.base.Find(a)
+	it, listed := seen.Tool(decl.Name)
+	if !listed {
+		reason, why := NotListedUpstream, ""
+		if i := slices.IndexFunc(seen.Excluded, func(x surface.Excluded) bool { return x.Name == decl.Name }); i >= 0 {
+			reason, why = ExcludedByClient, seen.Excluded[i].Reason
+		}
+		if pinned == nil {
+			m.missingDiagnostic(a, decl, seen, reason, why)
+			return nil
+		}
+		m.touched[seen.Addr] = true
+		m.remove(*pinned, reason, why, place(decl.Range))
+		return nil
+	}
+	if pinned != nil && pinned.Digest == it.Digest {
+		m.items[a] = *pinned
+		m.plan.Summary.Unchanged++
+		return nil
+	}
+	after := lock.Item{Addr: a, Digest: it.Digest, Definition: it.Definition}
+	m.items[a] = after
+	v, err := strictjson.Parse(it.Definition, strictjson.Limits{})
+	if err != nil {
+		return fmt.Errorf("%s: %w", a, err)
+	}
+	c := Change{
+		Address: a.String(), Action: Add, DeclaredAt: place(decl.Range),
+		After: versionOf(after), Diff: []Leaf{}, Flags: concealedFlags(v),
+	}
+	first := []Class{ToolAdded}
+	if pinned != nil {
+		m.touched[seen.Addr] = true
+		c.Action, first = Modify, nil
+		c.Before = versionOf(*pinned)
+		c.Diff = diffTools(strictjson.Value(pinned.Definition), v)
+	}
+	m.change(c, first)
+	return nil
+}
+
+func (m *maker) remove(it lock.Item, reason Reason, why, declaredAt string) {
+	m.change(Change{
+		Address: it.Addr.String(), Action: Remove, Reason: reason, Note: why, DeclaredAt: declaredAt,
+		Before: versionOf(it), Diff: []Leaf{},
+	}, []Class{ToolRemoved})
+}
+
+func (m *maker) change(c Change, first []Class) {
+	c.Classes, c.Decision = classesOf(first, c.Diff, c.Flags)
+	c.ForcesApproval = c.Decision != Auto
+	c.Agents = Gains{Gain: []string{}, Lose: []string{}}
+	m.plan.Changes = append(m.plan.Changes, c)
+}
+
+func versionOf(it lock.Item) *Version {
+	canonical := canonicalText(it.Definition)
+	v := &Version{Digest: it.Digest, Definition: []byte(canonical)}
+	if canonical != string(it.Definition) {
+		v.Received = string(it.Definition)
+	}
+	return v
+}
+
+func place(r diag.Range) string {
+	if r.File == "" {
+		return ""
+	}
+	return r.String()
+}
+
+// compareAddresses orders addresses in text form as addr does.
+func compareAddresses(a, b string) int {
+	x, errX := addr.ParseItem(a)
+	y, errY := addr.ParseItem(b)
+	if errX != nil || errY != nil {
+		return strings.Compare(a, b)
+	}
+	return x.Compare(y)
+}

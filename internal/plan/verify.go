@@ -1,0 +1,249 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
+	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
+	"github.com/mcpcat-dev/mcpcat/internal/digest"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/internal/surface"
+)
+
+// State is what verify found out about one declared item.
+type State string
+
+const (
+	StateOK         State = "ok"
+	StateDrift      State = "drift"       // the live definition is another one
+	StateMissing    State = "missing"     // pinned, and no longer listed
+	StateNotPinned  State = "not_pinned"  // declared, and not in the lock
+	StateEndpoint   State = "endpoint"    // the catalog's endpoint or limits are not the pinned ones
+	StateNotChecked State = "not_checked" // the server could not be asked or was refused
+)
+
+// refused reports whether the gate would refuse the item.
+func (s State) refused() bool { return s != StateOK && s != StateNotChecked }
+
+// Verification is the document of verify: whether the gate would refuse something that the catalog declares. It changes
+// nothing.
+type Verification struct {
+	FormatVersion string         `json:"format_version"`
+	Kind          string         `json:"kind"` // "verify"
+	Lock          string         `json:"lock"`
+	Base          *Base          `json:"base"` // nil: no lock
+	Summary       VerifySummary  `json:"summary"`
+	Servers       []VerifyServer `json:"servers"` // declared and enabled, by address
+	Items         []VerifyItem   `json:"items"`   // declared on them, by address
+	Posture       []Posture      `json:"posture"` // settings and agents of which the catalog says more than the lock
+	Diagnostics   diag.List      `json:"diagnostics"`
+}
+
+// VerifySummary counts items. Seen is the number of items of servers that were checked; less than Expected is a failure.
+type VerifySummary struct {
+	Expected   int `json:"expected"`
+	Seen       int `json:"seen"`
+	OK         int `json:"ok"`
+	Refused    int `json:"refused"` // the gate would refuse these
+	NotChecked int `json:"not_checked"`
+	Notes      int `json:"notes"` // differences that refuse nothing
+}
+
+// VerifyServer is one server. Changes are differences of its own, all of them notes unless they say endpoint_changed or
+// guard_changed.
+type VerifyServer struct {
+	Address string   `json:"address"`
+	Status  Status   `json:"status"`
+	Error   *Failure `json:"error,omitempty"`
+	Changes []Leaf   `json:"changes"`
+}
+
+// VerifyItem is one declared tool. Changed names the top-level members that differ.
+type VerifyItem struct {
+	Address string         `json:"address"`
+	State   State          `json:"state"`
+	Locked  *digest.Digest `json:"locked"`
+	Live    *digest.Digest `json:"live"`
+	Changed []string       `json:"changed,omitempty"`
+}
+
+// Posture is one way in which the catalog states more than the lock holds.
+type Posture struct {
+	Subject string `json:"subject"` // "gate", or "agent support_bot"
+	Detail  string `json:"detail"`
+}
+
+// Verify compares what was observed with the lock. It does not look for changes to apply: an item is ok exactly when the
+// gate would pass a call to it.
+//
+// The error is that of Make for input whose parts do not belong together.
+func Verify(in Input) (*Verification, error) {
+	m, err := compute(in)
+	if err != nil {
+		return nil, err
+	}
+	v := &Verification{
+		FormatVersion: FormatVersion, Kind: "verify", Lock: in.LockName,
+		Servers: []VerifyServer{}, Items: []VerifyItem{}, Posture: []Posture{}, Diagnostics: diag.List{},
+	}
+	if in.Base != nil {
+		base := m.plan.Base
+		v.Base = &base
+	}
+	for _, s := range m.plan.Servers {
+		if s.Status == Removed || s.Status == Disabled {
+			continue
+		}
+		a, err := addr.ParseServer(s.Address)
+		if err != nil {
+			return nil, err
+		}
+		decl := in.Catalog.Server(a)
+		vs := VerifyServer{Address: s.Address, Status: s.Status, Error: s.Error, Changes: append([]Leaf{}, s.Changes...)}
+		v.Servers = append(v.Servers, vs)
+		posture := concerns(s.Changes, ServerAdded, EndpointChanged, GuardChanged)
+		for _, l := range s.Changes {
+			if l.Class != ServerAdded && l.Class != EndpointChanged && l.Class != GuardChanged {
+				v.Summary.Notes++
+			}
+		}
+		for _, t := range decl.Tools {
+			v.item(m, decl, t.Name, s.Status, posture)
+		}
+	}
+	slices.SortFunc(v.Items, func(a, b VerifyItem) int { return compareAddresses(a.Address, b.Address) })
+	v.posture(m)
+	v.conclude(m)
+	return v, nil
+}
+
+// item judges one declared tool. An endpoint that is not the pinned one refuses its tools whether or not it was asked.
+func (v *Verification) item(m *maker, decl *catalog.Server, name string, status Status, posture bool) {
+	a := addr.Item{Server: decl.Addr, Kind: addr.Tool, Name: name}
+	it := VerifyItem{Address: a.String()}
+	pinned := m.base.Find(a)
+	if pinned != nil {
+		it.Locked = &pinned.Digest
+	}
+	v.Summary.Expected++
+	var live surface.Item
+	listed := false
+	if status == Checked {
+		v.Summary.Seen++
+		if live, listed = m.observed[decl.Addr].Tool(name); listed {
+			it.Live = &live.Digest
+		}
+	} else if entry := m.base.ServerByAddr(decl.Addr); entry != nil {
+		posture = entry.EndpointDigest != decl.EndpointDigest() || !same(strictjson.Value(entry.Timeouts), strictjson.Value(Timeouts(decl)))
+	}
+	switch {
+	case pinned == nil:
+		it.State = StateNotPinned
+	case posture:
+		it.State = StateEndpoint
+	case status != Checked:
+		it.State = StateNotChecked
+	case !listed:
+		it.State = StateMissing
+	case live.Digest != pinned.Digest:
+		it.State = StateDrift
+		it.Changed = changedMembers(pinned.Definition, live.Definition)
+	default:
+		it.State = StateOK
+	}
+	switch {
+	case it.State == StateOK:
+		v.Summary.OK++
+	case it.State.refused():
+		v.Summary.Refused++
+	default:
+		v.Summary.NotChecked++
+	}
+	v.Items = append(v.Items, it)
+}
+
+// changedMembers names the top-level members in which two definitions differ, sorted.
+func changedMembers(before, after []byte) []string {
+	b, a := members(strictjson.Value(before)), members(strictjson.Value(after))
+	var out []string
+	for _, key := range union(b, a) {
+		if !same(b[key], a[key]) {
+			out = append(out, cutText(key))
+		}
+	}
+	return out
+}
+
+// posture compares settings and agents. Only what the catalog states beyond the lock refuses calls; what it takes away is
+// obeyed.
+func (v *Verification) posture(m *maker) {
+	if m.plan.Gate != nil {
+		v.Posture = append(v.Posture, Posture{"gate", "the run-time settings are not the pinned ones"})
+	}
+	for _, a := range m.cat.Agents {
+		pinned := m.base.AgentByName(a.Name)
+		if pinned == nil {
+			v.Posture = append(v.Posture, Posture{"agent " + a.Name, "the agent is not pinned"})
+			continue
+		}
+		names := exposedNames(pinned)
+		for _, t := range a.Tools {
+			switch name, ok := names[t.Item]; {
+			case !ok && m.base.Find(t.Item) != nil:
+				v.Posture = append(v.Posture, Posture{"agent " + a.Name, "not pinned for it: " + t.Item.String()})
+			case ok && name != t.Name:
+				v.Posture = append(v.Posture, Posture{
+					"agent " + a.Name, fmt.Sprintf("%s is pinned as %s and declared as %s", t.Item, diag.Quote(name, 0), diag.Quote(t.Name, 0)),
+				})
+			}
+		}
+	}
+}
+
+func (v *Verification) conclude(m *maker) {
+	for _, d := range m.plan.Diagnostics {
+		if d.Code != CodeNotListed && d.Code != CodeExcluded { // said by the item itself
+			v.Diagnostics = append(v.Diagnostics, d)
+		}
+	}
+	if v.Summary.Expected == 0 {
+		v.Diagnostics = append(v.Diagnostics, diag.Errorf("verify.nothing_declared", "Nothing to verify",
+			"The catalog declares no tool on an enabled server, so nothing was checked."))
+	}
+}
+
+// OK reports whether everything that is declared was seen and would pass the gate.
+func (v *Verification) OK() bool { return v.ExitCode() == ExitDone }
+
+// ExitCode is what verify ends with: ExitDrift if the gate would refuse something declared, ExitIncomplete if less was
+// seen than expected or nothing was expected, otherwise 0.
+func (v *Verification) ExitCode() int {
+	switch {
+	case v.Summary.Refused > 0 || len(v.Posture) > 0:
+		return ExitDrift
+	case v.Summary.Seen < v.Summary.Expected || v.Summary.Expected == 0 || v.Summary.OK < v.Summary.Expected || v.unchecked():
+		return ExitIncomplete
+	}
+	return ExitDone
+}
+
+// unchecked reports whether a server was not checked, even one of which nothing is declared.
+func (v *Verification) unchecked() bool {
+	return slices.ContainsFunc(v.Servers, func(s VerifyServer) bool { return s.Status != Checked })
+}
+
+// Encode returns the document as canonical JSON on one line.
+func (v *Verification) Encode() ([]byte, error) {
+	src, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("verify document: %w", err)
+	}
+	out, err := strictjson.AppendCanonical(nil, src, limits)
+	if err != nil {
+		return nil, fmt.Errorf("verify document: %w", err)
+	}
+	return diag.EscapeJSON(out), nil
+}
