@@ -157,46 +157,51 @@ func OfBytes(kind Kind, b []byte) Digest {
 // which must be an object within the default limits. For a resource the members size and annotations.lastModified are
 // left out, because they change with its content; everything else counts, members that nobody knows included.
 func OfItem(kind Kind, definition []byte) (Digest, error) {
-	if err := strictjson.CheckObject(definition, strictjson.Limits{}); err != nil {
-		return Digest{}, err
-	}
 	if kind == KindResource {
-		definition = withoutVolatile(definition)
-	}
-	return OfJSON(kind, definition, strictjson.Limits{})
-}
-
-// withoutVolatile returns the definition of a resource without the members that OfItem leaves out.
-func withoutVolatile(definition []byte) []byte {
-	return without(strictjson.Value(definition), func(name string, v strictjson.Value) (strictjson.Value, bool) {
-		switch name {
-		case "size":
-			return nil, false
-		case "annotations":
-			return without(v, func(name string, v strictjson.Value) (strictjson.Value, bool) {
-				return v, name != "lastModified"
-			}), true
+		v, err := strictjson.Parse(definition, strictjson.Limits{})
+		if err != nil {
+			return Digest{}, err
 		}
-		return v, true
+		definition = withoutVolatile(v)
+	}
+	return withScratch(kind, func(b []byte) ([]byte, error) {
+		return strictjson.AppendCanonicalObject(b, definition, strictjson.Limits{})
 	})
 }
 
-// without rebuilds an object from the members that keep returns. Other values are returned as they are.
-func without(v strictjson.Value, keep func(string, strictjson.Value) (strictjson.Value, bool)) strictjson.Value {
-	v, err := strictjson.Parse(v, strictjson.Limits{})
-	if err != nil || v.Kind() != strictjson.KindObject {
+// withoutVolatile returns the definition of a resource without the members that OfItem leaves out.
+func withoutVolatile(definition strictjson.Value) strictjson.Value {
+	return rebuild(definition, func(name string, v strictjson.Value) strictjson.Value {
+		switch name {
+		case "size":
+			return nil
+		case "annotations":
+			return rebuild(v, func(name string, v strictjson.Value) strictjson.Value {
+				if name == "lastModified" {
+					return nil
+				}
+				return v
+			})
+		}
+		return v
+	})
+}
+
+// rebuild returns an object of what member returns for each member, without those for which it returns nil. Another
+// value is returned as it is.
+func rebuild(v strictjson.Value, member func(string, strictjson.Value) strictjson.Value) strictjson.Value {
+	if v.Kind() != strictjson.KindObject {
 		return v
 	}
 	out := []byte{'{'}
-	for name, member := range v.Members() {
-		member, ok := keep(name, member)
-		if !ok {
+	for name, m := range v.Members() {
+		if m = member(name, m); m == nil {
 			continue
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(append(strictjson.AppendString(out, name), ':'), member...)
+		out = append(append(strictjson.AppendString(out, name), ':'), m...)
 	}
 	return append(out, '}')
 }

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
@@ -50,25 +51,31 @@ func Decode(src []byte, lim strictjson.Limits) (*Message, error) {
 		}
 	}
 	m := &Message{Raw: trim(src)}
-	if err := checkVersion(version); err != nil {
-		return nil, err
-	}
-	if method != nil {
+	err = checkVersion(version)
+	switch {
+	case err != nil:
+	case method != nil:
 		err = m.call(id, method, params, result, failure)
-	} else {
+	default:
 		err = m.answer(id, params, result, failure)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		return m, nil
 	}
-	return m, nil
+	var fault *ShapeError
+	if errors.As(err, &fault) && id != nil {
+		if known, err := ParseID(id); err == nil {
+			fault.ID = known
+		}
+	}
+	return nil, err
 }
 
 // notObject tells a good JSON text that is not an object, which is a fault of the message, from bad JSON. Only what the
 // text begins with was looked at so far.
 func notObject(src []byte, lim strictjson.Limits, err error) error {
-	fault, ok := err.(*strictjson.Error)
-	if !ok || fault.Class != strictjson.ClassKind {
+	var fault *strictjson.Error
+	if !errors.As(err, &fault) || fault.Class != strictjson.ClassKind {
 		return err
 	}
 	v, err := strictjson.Parse(src, lim)

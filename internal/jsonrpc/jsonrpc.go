@@ -141,8 +141,13 @@ type Message struct {
 }
 
 // ShapeError says why a JSON text is not a message.
-type ShapeError struct{ Reason string }
+type ShapeError struct {
+	Reason string
+	// ID is the id of the text, if it is an object with a good one: with it a server can answer. Otherwise it is zero.
+	ID ID
+}
 
+// Error returns the reason.
 func (e *ShapeError) Error() string { return "not a JSON-RPC message: " + e.Reason }
 
 func shape(format string, args ...any) error {

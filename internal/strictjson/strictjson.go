@@ -122,9 +122,18 @@ func AppendFields(dst []Field, src []byte, lim Limits) ([]Field, error) {
 // The canonical form of an accepted text is at most 5.25 times as long (1e20 is printed with 21 digits), is itself
 // accepted under limits that admit its length, and is its own canonical form.
 func AppendCanonical(dst, src []byte, lim Limits) ([]byte, error) {
+	return appendCanonical(dst, src, lim, false)
+}
+
+// AppendCanonicalObject is AppendCanonical for a text that must be an object.
+func AppendCanonicalObject(dst, src []byte, lim Limits) ([]byte, error) {
+	return appendCanonical(dst, src, lim, true)
+}
+
+func appendCanonical(dst, src []byte, lim Limits, object bool) ([]byte, error) {
 	p := newParser(src, lim, true)
 	defer p.free()
-	if err := p.run(false); err != nil {
+	if err := p.run(object); err != nil {
 		return dst, err
 	}
 	return p.appendTo(dst), nil
