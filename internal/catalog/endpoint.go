@@ -13,10 +13,28 @@ import (
 // Endpoint returns the resolved posture of the server as canonical JSON: transport, url or command, args, env and
 // inherit_env, headers by name, auth and egress. A secret is {"secret": REF}; a url with secrets is an array of its
 // parts. Nothing in it depends on the machine: a relative command stays as written.
-func (s *Server) Endpoint() json.RawMessage { return slices.Clone(s.endpoint) }
+func (s *Server) Endpoint() json.RawMessage {
+	endpoint, _ := s.resolved()
+	return slices.Clone(endpoint)
+}
 
 // EndpointDigest is the digest of kind "endpoint" over Endpoint.
-func (s *Server) EndpointDigest() digest.Digest { return s.digest }
+func (s *Server) EndpointDigest() digest.Digest {
+	_, d := s.resolved()
+	return d
+}
+
+// resolved returns what Load computed, or computes it for a Server that was put together by hand.
+func (s *Server) resolved() (json.RawMessage, digest.Digest) {
+	if s.endpoint != nil {
+		return s.endpoint, s.digest
+	}
+	c := *s
+	if err := c.resolveEndpoint(); err != nil {
+		panic("mcpcat: internal error: " + err.Error()) // texts and their JSON have no other form
+	}
+	return c.endpoint, c.digest
+}
 
 // EndpointText returns the URL, or the command and its arguments, on one line and safe to print: secrets are shown by
 // reference.

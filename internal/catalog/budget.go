@@ -1,0 +1,148 @@
+package catalog
+
+import (
+	"math/big"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Limits of evaluation. for expressions and interpolations multiply what they are given, so what one catalog may do is
+// counted over all its expressions.
+const (
+	maxSteps      = 500_000 // evaluations of a for body or an interpolation
+	maxWorkBytes  = 64 << 20
+	maxValueBytes = 1 << 20 // one value
+	maxElements   = 10_000  // of one value, nested ones counted
+)
+
+// budget is what is left of the limits.
+type budget struct {
+	steps, bytes int
+	topCost      int // of the expression metered last
+}
+
+// metered evaluates an expression at the expense of a budget. The embedded expression makes it a node of the syntax
+// tree.
+type metered struct {
+	hclsyntax.Expression
+	b    *budget
+	cost int // bytes of the variables that the expression names directly
+}
+
+func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if m.b.steps--; m.b.steps < 0 || !m.b.spend(m.cost) {
+		return cty.DynamicVal, m.exhausted()
+	}
+	v, diags := m.Expression.Value(ctx)
+	if !diags.HasErrors() && !m.b.spend(valueSize(v)) {
+		return cty.DynamicVal, m.exhausted()
+	}
+	return v, diags
+}
+
+func (m *metered) exhausted() hcl.Diagnostics {
+	r := m.Expression.Range()
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError, Summary: "Expression too large", Subject: &r,
+		Detail: "Evaluating the catalog takes more than its limits of steps and memory. Write the values out, or make the collections smaller.",
+	}}
+}
+
+// spend takes n bytes; false means that nothing is left.
+func (b *budget) spend(n int) bool {
+	b.bytes -= n
+	return b.bytes >= 0
+}
+
+// meter puts metered expressions around the bodies of for expressions and the parts of templates below e. sizeOf gives
+// the size of what a reference names.
+func (b *budget) meter(e hclsyntax.Expression, sizeOf func(hcl.Traversal) int) {
+	cost := func(e hclsyntax.Expression) int {
+		n := 0
+		nodes(e, func(x hclsyntax.Node) {
+			if t, ok := x.(*hclsyntax.ScopeTraversalExpr); ok {
+				n += sizeOf(t.Traversal)
+			}
+		})
+		return n
+	}
+	wrap := func(e hclsyntax.Expression) hclsyntax.Expression {
+		if e == nil {
+			return nil
+		}
+		if _, done := e.(*metered); done {
+			return e
+		}
+		if _, literal := e.(*hclsyntax.LiteralValueExpr); literal {
+			return e // IsStringLiteral asks for the type
+		}
+		return &metered{Expression: e, b: b, cost: cost(e)}
+	}
+	var fors []*hclsyntax.ForExpr
+	var templates []*hclsyntax.TemplateExpr
+	nodes(e, func(n hclsyntax.Node) {
+		switch n := n.(type) {
+		case *hclsyntax.ForExpr:
+			fors = append(fors, n)
+		case *hclsyntax.TemplateExpr:
+			templates = append(templates, n)
+		}
+	})
+	for _, f := range fors {
+		f.KeyExpr, f.ValExpr, f.CondExpr = wrap(f.KeyExpr), wrap(f.ValExpr), wrap(f.CondExpr)
+	}
+	for _, t := range templates {
+		for i := range t.Parts {
+			t.Parts[i] = wrap(t.Parts[i])
+		}
+	}
+	b.topCost = cost(e)
+}
+
+// valueSize is a measure of a value: bytes of text, and 16 for each value; a value beyond maxElements or with a number
+// of more than a thousand digits counts as larger than every limit.
+func valueSize(v cty.Value) int {
+	m := measure{}
+	m.add(v)
+	if m.elements > maxElements || m.huge {
+		return maxWorkBytes + 1
+	}
+	return m.bytes
+}
+
+type measure struct {
+	bytes, elements int
+	huge            bool
+}
+
+func (m *measure) add(v cty.Value) {
+	if m.elements++; m.elements > maxElements || m.huge {
+		return
+	}
+	m.bytes += 16
+	if v == cty.NilVal || !v.IsKnown() || v.IsNull() {
+		return
+	}
+	switch t := v.Type(); {
+	case t == cty.String:
+		m.bytes += len(asString(v))
+	case t == cty.Number:
+		// ctyNumber's exponent is in bits: 4096 of them are 1,234 digits.
+		if e := numberOf(v).MantExp(new(big.Float)); e > 4096 || e < -4096 || numberOf(v).IsInf() {
+			m.huge = true
+		}
+	case t.IsObjectType(), t.IsMapType(), t.IsTupleType(), t.IsListType(), t.IsSetType():
+		for it := v.ElementIterator(); it.Next(); {
+			k, e := it.Element()
+			if t.IsObjectType() || t.IsMapType() {
+				m.bytes += len(asString(k))
+			}
+			m.add(e)
+			if m.elements > maxElements || m.huge {
+				return
+			}
+		}
+	}
+}

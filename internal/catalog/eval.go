@@ -1,0 +1,391 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
+)
+
+// rootState says what the first word of a reference is.
+type rootState int
+
+const (
+	rootUnknown rootState = iota
+	rootUsable
+	rootServer // usable in agents only
+	rootLater
+)
+
+// scopeRoots are the words that references begin with.
+var scopeRoots = map[string]rootState{
+	"var": rootUsable, "local": rootUsable, "path": rootUsable, "server": rootServer,
+	"each": rootLater, "toolset": rootLater, "policy": rootLater, "change": rootLater,
+}
+
+// uses is what the syntax tree of one expression refers to.
+type uses struct {
+	vars, locals []string // sorted, each once
+	servers      []hcl.Traversal
+	env          []string // names given to env()
+	secrets      []string // the references that make the expression secret, as people write them
+	ok           bool     // every reference and function exists
+}
+
+func (u *uses) secret() bool { return len(u.secrets) > 0 }
+
+// uses analyses an expression and reports what it refers to wrongly. Secrecy is decided here, by reference and before
+// anything is evaluated: marks on values get lost in functions such as can.
+func (l *loader) uses(e hclsyntax.Expression, w where, servers bool) *uses {
+	v := &useWalker{l: l, w: w, servers: servers, u: &uses{ok: true}, bound: map[string]bool{}}
+	nodes(e, func(n hclsyntax.Node) {
+		if f, ok := n.(*hclsyntax.ForExpr); ok {
+			v.bind(f.KeyVar, f)
+			v.bind(f.ValVar, f)
+		}
+	})
+	nodes(e, func(n hclsyntax.Node) {
+		switch n := n.(type) {
+		case *hclsyntax.ScopeTraversalExpr:
+			v.traversal(n.Traversal)
+		case *hclsyntax.FunctionCallExpr:
+			v.call(n)
+		}
+	})
+	u := v.u
+	for _, s := range []*[]string{&u.vars, &u.locals, &u.env, &u.secrets} {
+		slices.Sort(*s)
+		*s = slices.Compact(*s)
+	}
+	return u
+}
+
+// nodes visits the tree below e, looking through the wrappers that meter evaluates with.
+func nodes(e hclsyntax.Node, visit func(hclsyntax.Node)) {
+	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics { // visit reports nothing through it
+		if m, ok := n.(*metered); ok {
+			n = m.Expression
+		}
+		visit(n)
+		return nil
+	})
+}
+
+type useWalker struct {
+	l       *loader
+	w       where
+	servers bool
+	u       *uses
+	bound   map[string]bool // variables of for expressions
+}
+
+func (v *useWalker) fail(r hcl.Range, code, summary, format string, args ...any) {
+	v.u.ok = false
+	v.l.fail(code, summary, r, v.w, format, args...)
+}
+
+func (v *useWalker) bind(name string, f *hclsyntax.ForExpr) {
+	if name == "" {
+		return
+	}
+	if scopeRoots[name] != rootUnknown {
+		v.fail(f.OpenRange, "catalog.reference", "Variable hides a name of the language", "A for expression may not call its variable %q.", name)
+	}
+	v.bound[name] = true
+}
+
+func (v *useWalker) traversal(t hcl.Traversal) {
+	root := t.RootName()
+	r := t.SourceRange()
+	if v.bound[root] && scopeRoots[root] == rootUnknown {
+		return
+	}
+	switch state := scopeRoots[root]; {
+	case state == rootLater:
+		v.fail(r, "catalog.unsupported", "Reference not supported", "References that begin with %q are not supported by this version of mcpcat.", root)
+	case state == rootUnknown:
+		hint := ""
+		if s := nearest(root, []string{"var", "local", "server", "path"}); s != "" && len(root) <= 8 {
+			hint = fmt.Sprintf(" Did you mean %q?", s)
+		}
+		v.fail(r, "catalog.reference", "Unknown reference", "A reference begins with var, local, path or server; a text needs quotes.%s", hint)
+	case state == rootServer && !v.servers:
+		v.fail(r, "catalog.reference", "Server reference not allowed here", "References to servers belong into the tools of an agent.")
+	case state == rootServer:
+		v.server(t, r)
+	default:
+		name, ok := stepName(t, 1)
+		if !ok {
+			v.fail(r, "catalog.reference", "Incomplete reference", "Write one name behind the word: %s.NAME.", root)
+			return
+		}
+		v.named(root, name, r)
+	}
+}
+
+// named is a reference to var.name, local.name or path.name.
+func (v *useWalker) named(root, name string, r hcl.Range) {
+	switch root {
+	case "var":
+		x := v.l.variables[name]
+		if x == nil {
+			v.unknown("variable", root, name, keys(v.l.variables), r)
+			return
+		}
+		v.u.vars = append(v.u.vars, name)
+		if x.sensitive {
+			v.u.secrets = append(v.u.secrets, "var."+name)
+		}
+	case "local":
+		x := v.l.locals[name]
+		if x == nil {
+			v.unknown("local", root, name, keys(v.l.locals), r)
+			return
+		}
+		v.u.locals = append(v.u.locals, name)
+		if x.secret {
+			v.u.secrets = append(v.u.secrets, "local."+name)
+		}
+	case "path":
+		if name != "catalog" {
+			v.unknown("path", root, name, []string{"catalog"}, r)
+		}
+	}
+}
+
+func (v *useWalker) unknown(what, root, name string, known []string, r hcl.Range) {
+	hint := ""
+	if s := nearest(name, known); s != "" {
+		hint = fmt.Sprintf(" Did you mean %s.%s?", root, s)
+	}
+	v.fail(r, "catalog.reference", "Unknown reference", "There is no %s %s.%s", what, diag.Quote(name, maxShownWord), hint)
+}
+
+// server checks a reference server.LABEL or server.LABEL.tool.NAME against what is declared.
+func (v *useWalker) server(t hcl.Traversal, r hcl.Range) {
+	label, ok := stepName(t, 1)
+	if !ok {
+		v.fail(r, "catalog.reference", "Incomplete reference", "Write server.LABEL.tool.NAME, or server.LABEL for every tool declared on it.")
+		return
+	}
+	s := v.l.servers[label]
+	if s == nil {
+		hint := ""
+		if near := nearest(label, keys(v.l.servers)); near != "" {
+			hint = " Did you mean " + v.nearestItem(t, near) + "?"
+		}
+		v.fail(r, "catalog.reference", "Unknown reference", "There is no server %s.%s", diag.Quote(label, maxShownWord), hint)
+		return
+	}
+	v.u.servers = append(v.u.servers, t)
+	if len(t) < 3 {
+		return
+	}
+	kind, ok := stepName(t, 2)
+	switch {
+	case ok && (kind == "prompt" || kind == "resource" || kind == "resource_template"):
+		v.fail(r, "catalog.unsupported", "Reference not supported", "References to a %s are not supported by this version of mcpcat.", kind)
+		return
+	case ok && (kind == "address" || kind == "label"):
+		return
+	case !ok || kind != "tool":
+		v.fail(r, "catalog.reference", "Unknown reference", "Behind server.%s stands .tool and the name of a tool.", label)
+		return
+	}
+	if len(t) < 4 {
+		return
+	}
+	name, ok := stepName(t, 3)
+	if !ok || slices.ContainsFunc(s.Tools, func(d ToolDecl) bool { return d.Name == name }) {
+		return
+	}
+	var names []string
+	for _, d := range s.Tools {
+		names = append(names, d.Name)
+	}
+	hint := fmt.Sprintf(" Add it to the tools of server.%s.", label)
+	if near := nearest(name, names); near != "" {
+		hint = fmt.Sprintf(" Did you mean %s?", diag.Escape(addr.Item{Server: s.Addr, Kind: addr.Tool, Name: near}.String()))
+	}
+	v.fail(r, "catalog.reference", "Unknown reference", "server.%s declares no tool %s.%s", label, diag.Quote(name, maxShownWord), hint)
+}
+
+// nearestItem is the reference t with the label replaced, as far as that exists.
+func (v *useWalker) nearestItem(t hcl.Traversal, label string) string {
+	s := v.l.servers[label]
+	if kind, ok := stepName(t, 2); len(t) >= 4 && ok && kind == "tool" {
+		if name, ok := stepName(t, 3); ok && slices.ContainsFunc(s.Tools, func(d ToolDecl) bool { return d.Name == name }) {
+			return diag.Escape(addr.Item{Server: s.Addr, Kind: addr.Tool, Name: name}.String())
+		}
+	}
+	return s.Addr.String()
+}
+
+// stepName returns the name in step i of a traversal, written as .name or ["name"].
+func stepName(t hcl.Traversal, i int) (string, bool) {
+	if i >= len(t) {
+		return "", false
+	}
+	switch s := t[i].(type) {
+	case hcl.TraverseAttr:
+		return s.Name, true
+	case hcl.TraverseIndex:
+		if s.Key.Type() == cty.String && s.Key.IsKnown() && !s.Key.IsNull() {
+			return asString(s.Key), true
+		}
+	}
+	return "", false
+}
+
+var laterFunctions = []string{"file", "secret_file", "sensitive"}
+
+func (v *useWalker) call(n *hclsyntax.FunctionCallExpr) {
+	if _, known := v.l.funcs[n.Name]; !known {
+		if slices.Contains(laterFunctions, n.Name) {
+			v.fail(n.NameRange, "catalog.unsupported", "Function not supported", "The function %q is not supported by this version of mcpcat.", n.Name)
+			return
+		}
+		hint := ""
+		if s := nearest(n.Name, keys(v.l.funcs)); s != "" {
+			hint = fmt.Sprintf(" Did you mean %q?", s)
+		}
+		v.fail(n.NameRange, "catalog.reference", "Unknown function", "There is no function %s.%s", diag.Quote(n.Name, maxShownWord), hint)
+		return
+	}
+	if n.Name != "env" {
+		return
+	}
+	v.u.secrets = append(v.u.secrets, "env")
+	if len(n.Args) < 1 || len(n.Args) > 2 || n.ExpandFinal {
+		v.fail(n.NameRange, "catalog.reference", "Wrong use of env", "Write env(\"NAME\") or env(\"NAME\", DEFAULT).")
+		return
+	}
+	name, ok := literalText(n.Args[0])
+	if !ok || !validEnvName(name) {
+		v.fail(n.Args[0].Range(), "catalog.reference", "Wrong use of env",
+			"The name of the environment variable must be written out as a text of letters, digits and underscores, so that it is known without evaluating anything.")
+		return
+	}
+	v.u.secrets[len(v.u.secrets)-1] = fmt.Sprintf("env(%q)", name)
+	v.u.env = append(v.u.env, name)
+	value, set := v.l.lookup(name)
+	if set && (!faithful(value) || len(value) > maxValueBytes) {
+		v.fail(n.NameRange, "catalog.text", "Value cannot be kept", "The environment variable %s holds more than %d bytes, bytes that are not UTF-8, or characters that are not in Unicode normal form C.", name, maxValueBytes)
+	}
+	if !set && len(n.Args) == 1 && !v.l.opts.AllowMissingSecrets {
+		v.fail(n.NameRange, "variable.missing", "Environment variable not set", "env(%q) has no value: set the environment variable %s, or give a default as second argument.", name, name)
+	}
+}
+
+// literalText returns the value of a quoted text without interpolation.
+func literalText(e hclsyntax.Expression) (string, bool) {
+	t, ok := e.(*hclsyntax.TemplateExpr)
+	if !ok || !t.IsStringLiteral() {
+		if ok && len(t.Parts) == 0 {
+			return "", true
+		}
+		return "", false
+	}
+	v, diags := t.Value(nil)
+	if diags.HasErrors() || v.Type() != cty.String {
+		return "", false
+	}
+	return asString(v), true
+}
+
+func validEnvName(s string) bool {
+	if s == "" || len(s) > 255 || s[0] >= '0' && s[0] <= '9' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_') {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *loader) lookup(name string) (string, bool) {
+	if l.opts.Lookup == nil {
+		return "", false
+	}
+	return l.opts.Lookup(name)
+}
+
+// eval analyses and evaluates an expression. Values of variables and locals that it does not name are not in its scope.
+func (l *loader) eval(e hclsyntax.Expression, w where, servers bool) (cty.Value, *uses, bool) {
+	u := l.uses(e, w, servers)
+	if !u.ok {
+		return cty.NilVal, u, false
+	}
+	v, ok := l.evalUsing(e, w, u)
+	return v, u, ok
+}
+
+func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value, bool) {
+	vars := map[string]cty.Value{}
+	for _, n := range u.vars {
+		vars[n] = l.variables[n].value
+	}
+	locals := map[string]cty.Value{}
+	for _, n := range u.locals {
+		locals[n] = l.locals[n].value
+	}
+	scope := map[string]cty.Value{
+		"var": cty.ObjectVal(vars), "local": cty.ObjectVal(locals),
+		"path": cty.ObjectVal(map[string]cty.Value{"catalog": cty.StringVal(".")}),
+	}
+	if len(u.servers) > 0 {
+		scope["server"] = l.serverScope()
+	}
+	l.budget.meter(e, func(t hcl.Traversal) int {
+		name, _ := stepName(t, 1)
+		switch t.RootName() {
+		case "var":
+			return valueSize(vars[name])
+		case "local":
+			return valueSize(locals[name])
+		}
+		return 1
+	})
+	ctx := &hcl.EvalContext{Variables: scope, Functions: l.funcs}
+	v, diags := (&metered{Expression: e, b: l.budget, cost: l.budget.topCost}).Value(ctx)
+	if diags.HasErrors() {
+		l.addHCL(diags, w, e, u.secret())
+		return cty.NilVal, false
+	}
+	if size := valueSize(v); size > maxValueBytes {
+		l.fail("catalog.limit", "Value too large", e.Range(), w, "The value is larger than %d bytes or has more than %d elements.", maxValueBytes, maxElements)
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+// scrub takes the texts of literals out of the detail of a diagnostic about expressions.
+func scrub(detail string, about ...hcl.Expression) string {
+	for _, x := range about {
+		e, ok := x.(hclsyntax.Expression)
+		if !ok || e == nil {
+			continue
+		}
+		nodes(e, func(n hclsyntax.Node) {
+			lit, ok := n.(*hclsyntax.LiteralValueExpr)
+			if !ok || lit.Val.IsNull() || lit.Val.Type() != cty.String {
+				return
+			}
+			if text := asString(lit.Val); len(text) >= 3 {
+				quoted := strconv.Quote(text)
+				detail = strings.ReplaceAll(detail, text, ellipsis)
+				detail = strings.ReplaceAll(detail, quoted[1:len(quoted)-1], ellipsis)
+			}
+		})
+	}
+	return detail
+}

@@ -1,0 +1,226 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
+	"github.com/mcpcat-dev/mcpcat/internal/digest"
+)
+
+// Limits of the files, checked before they are parsed.
+const (
+	MaxFiles     = 64      // catalog and value files of one directory
+	MaxFileBytes = 1 << 18 // each
+)
+
+// source is one text in the catalog language: a file, or a value from the command line.
+type source struct {
+	name   string // as in diag.Range.File
+	text   []byte // without byte order mark, CR LF as LF
+	tokens hclsyntax.Tokens
+	body   *hclsyntax.Body // nil if the text could not be parsed
+	hidden bool            // a value, whose text is not shown
+}
+
+// files opens the directory and reads its catalog and value files, each kind sorted by name.
+func (l *loader) files() (catalogs, values []*source) {
+	dir := l.opts.Dir
+	if dir == "" {
+		dir = "."
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		l.add(diag.Errorf("catalog.none", "No catalog directory", "%s cannot be opened: %s. Name the directory with -chdir.", diag.Quote(dir, 0), reason(err)))
+		return nil, nil
+	}
+	defer root.Close() //nolint:errcheck // only read through
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		l.add(diag.Errorf("catalog.none", "No catalog directory", "%s cannot be listed: %s. Name the directory with -chdir.", diag.Quote(dir, 0), reason(err)))
+		return nil, nil
+	}
+	var catalogNames, valueNames []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case strings.HasPrefix(name, "."), strings.HasPrefix(name, "#"):
+		case name == "catalog.hcl", strings.HasSuffix(name, ".catalog.hcl"):
+			catalogNames = append(catalogNames, name)
+		case strings.HasSuffix(name, ".auto.vars.hcl"):
+			valueNames = append(valueNames, name)
+		}
+	}
+	slices.Sort(catalogNames)
+	slices.Sort(valueNames)
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "catalog.vars.hcl" }) {
+		valueNames = append([]string{"catalog.vars.hcl"}, valueNames...)
+	}
+	if len(catalogNames) == 0 {
+		l.add(diag.Errorf("catalog.none", "No catalog file",
+			"%s has neither catalog.hcl nor a file whose name ends in .catalog.hcl. An empty directory is never read as an empty catalog. Name the directory with -chdir.", diag.Quote(dir, 0)))
+		return nil, nil
+	}
+	if n := len(catalogNames) + len(valueNames); n > MaxFiles {
+		l.add(diag.Errorf("catalog.limit", "Too many catalog files", "The directory has %d catalog and value files; at most %d are read.", n, MaxFiles))
+		return nil, nil
+	}
+	for _, name := range catalogNames {
+		catalogs = append(catalogs, l.read(root, name))
+	}
+	for _, name := range valueNames {
+		values = append(values, l.read(root, name))
+	}
+	return slices.DeleteFunc(catalogs, isNil), slices.DeleteFunc(values, isNil)
+}
+
+func isNil(s *source) bool { return s == nil }
+
+// reason strips the path from an error of the os package.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return diag.Escape(err.Error())
+}
+
+// read reads one file beneath root, at most MaxFileBytes of it, and checks its text. It returns nil after an error.
+func (l *loader) read(root *os.Root, name string) *source {
+	shown := diag.Escape(name)
+	fail := func(err error) *source {
+		l.add(diag.Errorf("catalog.read", "Catalog file cannot be read", "%s: %s.", diag.Quote(name, 0), reason(err)).At(diag.Range{File: shown}))
+		return nil
+	}
+	info, err := root.Stat(name)
+	if err != nil {
+		return fail(err)
+	}
+	if !info.Mode().IsRegular() {
+		return fail(errors.New("not a regular file"))
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return fail(err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	text, err := readBounded(f)
+	if err != nil {
+		return fail(err)
+	}
+	return l.source(shown, text)
+}
+
+func readBounded(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, MaxFileBytes+1))
+	if err == nil && len(b) > MaxFileBytes {
+		err = fmt.Errorf("larger than %d bytes", MaxFileBytes)
+	}
+	return b, err
+}
+
+// source checks a text that claims to be in the catalog language, and splits it into tokens. It returns nil after an
+// error. The text is not parsed before its limits are known to hold, because the parser does not survive all texts.
+func (l *loader) source(name string, text []byte) *source {
+	s := &source{name: name, text: normalise(text)}
+	if len(s.text) > MaxFileBytes {
+		l.add(diag.Errorf("catalog.limit", "Catalog file too large", "%s is larger than %d bytes.", name, MaxFileBytes).At(diag.Range{File: name}))
+		return nil
+	}
+	if d, bad := s.checkText(); bad {
+		l.add(d)
+		return nil
+	}
+	// Lexing is linear and safe for every input; its diagnostics come again from the parser.
+	s.tokens, _ = hclsyntax.LexConfig(s.text, name, hcl.InitialPos)
+	if d, bad := s.checkTokens(false); bad {
+		l.add(d)
+		return nil
+	}
+	l.sources[name] = s
+	file, diags := hclsyntax.ParseConfig(s.text, name, hcl.InitialPos)
+	s.body, _ = file.Body.(*hclsyntax.Body)
+	if diags.HasErrors() {
+		l.addHCL(diags, where{}, nil, false)
+		l.partial = append(l.partial, s)
+		return nil
+	}
+	return s
+}
+
+// normalise removes a byte order mark and writes CR LF as LF.
+func normalise(text []byte) []byte {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+}
+
+// checkText looks for what must not stand in a catalog whatever its grammar.
+func (s *source) checkText() (diag.Diagnostic, bool) {
+	line := 1
+	for rest := s.text; len(rest) > 0; line++ {
+		cur := rest
+		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+			cur, rest = rest[:i], rest[i+1:]
+		} else {
+			rest = nil
+		}
+		at := func(offset int) diag.Range {
+			col := utf8.RuneCount(cur[:offset]) + 1
+			return diag.Range{File: s.name, Start: diag.Pos{Line: line, Column: col}, End: diag.Pos{Line: line, Column: col + 1}}
+		}
+		if conflictMarker(cur) {
+			return diag.Errorf("catalog.merge_conflict", "Unresolved merge conflict",
+				"The line is a marker that git leaves where two versions disagree. Decide between them and remove the markers.").At(at(0)), true
+		}
+		if offset, r, ok := diag.Concealed(string(cur)); ok {
+			what := fmt.Sprintf("U+%04X, which readers of the file cannot see", r)
+			switch {
+			case r == utf8.RuneError:
+				what = "a byte that is not UTF-8"
+			case unicode.IsControl(r):
+				what = fmt.Sprintf("the control character U+%04X", r)
+			}
+			return diag.Errorf("catalog.text", "Character not allowed in a catalog",
+				"Column %d holds %s. Remove it; text that looks different from what it is has no place in a catalog.", at(offset).Start.Column, what).At(at(offset)), true
+		}
+		if !norm.NFC.IsNormal(cur) {
+			offset, _ := norm.NFC.SpanString(string(cur), true)
+			return diag.Errorf("catalog.text", "Text would be changed",
+				"From column %d on the line is not in Unicode normal form C. Texts of the catalog language are brought into that form, so a name written here would not be the name of the server. Write the composed characters.",
+				at(offset).Start.Column).At(at(offset)), true
+		}
+	}
+	return diag.Diagnostic{}, false
+}
+
+func conflictMarker(line []byte) bool {
+	for _, m := range []string{"<<<<<<<", ">>>>>>>", "|||||||"} {
+		if string(line) == m || bytes.HasPrefix(line, []byte(m+" ")) {
+			return true
+		}
+	}
+	return false
+}
+
+// configDigest covers names and contents of the files, framed by their lengths so that no two sets of files agree.
+func configDigest(files []*source) digest.Digest {
+	var b bytes.Buffer
+	for _, f := range files {
+		fmt.Fprintf(&b, "%d %s\n%d\n", len(f.name), f.name, len(f.text))
+		b.Write(f.text)
+		b.WriteByte('\n')
+	}
+	return digest.OfBytes("config", b.Bytes())
+}

@@ -1,0 +1,381 @@
+package catalog
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
+	"github.com/mcpcat-dev/mcpcat/internal/secret"
+)
+
+// maxDiagnostics bounds what one Load reports.
+const maxDiagnostics = 50
+
+// Load reads the catalog files of a directory and returns what they declare. The Catalog is nil if the list has
+// errors; warnings may come with one. The list is sorted, holds at most 50 diagnostics, and never contains a secret or
+// the text of a string literal.
+//
+// Files are catalog.hcl and *.catalog.hcl; values of variables come, later ones winning, from defaults, the environment
+// (MCPCAT_VAR_name), catalog.vars.hcl, *.auto.vars.hcl in lexical order, and Options.Vars. Hidden files are skipped and
+// links that leave the directory are refused. The limits are MaxFiles, MaxFileBytes and those of the constants beside
+// MaxDepth.
+func Load(o Options) (*Catalog, diag.List) {
+	l := &loader{
+		opts:      o,
+		cat:       &Catalog{Dir: o.Dir},
+		sources:   map[string]*source{},
+		variables: map[string]*variable{},
+		locals:    map[string]*local{},
+		servers:   map[string]*Server{},
+		budget:    &budget{steps: maxSteps, bytes: maxWorkBytes},
+	}
+	l.funcs = l.functions()
+	l.load()
+	list := l.diags.Sorted()
+	if n := len(list); n > maxDiagnostics {
+		errs := list.Errors()
+		list = append(list[:0:0], errs[:min(len(errs), maxDiagnostics)]...)
+		list = append(list, diag.Errorf("catalog.more", "More diagnostics", "%d more were left out.", n-len(list)))
+	}
+	if list.HasErrors() {
+		return nil, list
+	}
+	return l.cat, list
+}
+
+type loader struct {
+	opts      Options
+	cat       *Catalog
+	diags     diag.List
+	sources   map[string]*source // by name, for snippets and references
+	partial   []*source          // with syntax errors; body holds what could be read
+	settings  *hclsyntax.Block
+	variables map[string]*variable
+	locals    map[string]*local
+	order     []*variable // as declared
+	servers   map[string]*Server
+	funcs     map[string]function.Function
+	budget    *budget
+	scope     cty.Value // of server, once it is needed
+	secrets   []secret.String
+	// brokenServers tells that a server block has errors.
+	brokenServers bool
+}
+
+// where names the block around a diagnostic.
+type where struct{ context, address string }
+
+func (l *loader) load() {
+	catalogs, values := l.files()
+	if l.settingsVersion(catalogs); l.diags.HasErrors() {
+		return
+	}
+	for _, s := range catalogs {
+		l.cat.Files = append(l.cat.Files, s.name)
+	}
+	l.cat.Digest = configDigest(append(slices.Clone(catalogs), values...))
+
+	blocks := l.blocks(catalogs)
+	for _, b := range blocks["variable"] {
+		l.declareVariable(b)
+	}
+	for _, b := range blocks["locals"] {
+		l.declareLocals(b)
+	}
+	if l.diags.HasErrors() {
+		return
+	}
+	if l.values(values); l.diags.HasErrors() {
+		return
+	}
+	if l.evaluateLocals(); l.diags.HasErrors() {
+		return
+	}
+	l.readSettings(l.settings)
+	for _, b := range blocks["server"] {
+		l.readServer(b)
+	}
+	l.checkServerNames()
+	l.brokenServers = l.diags.HasErrors()
+	for _, b := range blocks["agent"] {
+		l.readAgent(b)
+	}
+	if l.diags.HasErrors() {
+		return
+	}
+	for _, s := range l.cat.Servers {
+		if err := s.resolveEndpoint(); err != nil {
+			l.add(diag.Errorf("catalog.endpoint", "Endpoint cannot be recorded", "%s.", diag.Escape(err.Error())).For(s.Addr.String()))
+		}
+	}
+	l.finish()
+}
+
+func (l *loader) finish() {
+	slices.SortFunc(l.cat.Servers, func(a, b *Server) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(l.cat.Agents, func(a, b *Agent) int { return strings.Compare(a.Name, b.Name) })
+	l.cat.secrets = l.secrets
+}
+
+// topBlocks are the block types of a catalog file with the number of their labels.
+var topBlocks = map[string]int{"mcpcat": 0, "variable": 1, "locals": 0, "server": 1, "agent": 1}
+
+var (
+	laterBlocks    = []string{"toolset", "policy", "moved", "removed"}
+	reservedBlocks = []string{"module", "import", "check", "output", "data", "provider", "secret", "approval"}
+)
+
+// blocks sorts the blocks of all files by type and refuses what is not in the grammar and what is declared twice.
+func (l *loader) blocks(files []*source) map[string][]*hclsyntax.Block {
+	out := map[string][]*hclsyntax.Block{}
+	first := map[string]hcl.Range{}
+	for _, f := range files {
+		for _, a := range sortedAttributes(f.body) {
+			l.fail("catalog.unknown_argument", "Argument outside a block", a.NameRange, where{},
+				"%s stands outside a block. A catalog file has blocks only: %s.", diag.Quote(a.Name, maxShownWord), keys(topBlocks))
+		}
+		for _, b := range f.body.Blocks {
+			labels, known := topBlocks[b.Type]
+			if !known {
+				l.unknownBlock(b, where{}, keys(topBlocks), laterBlocks)
+				continue
+			}
+			if !l.labels(b, labels) {
+				continue
+			}
+			if b.Type != "locals" {
+				name := b.Type
+				if labels == 1 {
+					name += " " + b.Labels[0]
+				}
+				if earlier, twice := first[name]; twice {
+					l.fail("catalog.duplicate", "Declared twice", header(b), where{context: blockName(b)},
+						"%s was already declared at %s. Keep one of the two.", blockName(b), place(earlier))
+					continue
+				}
+				first[name] = header(b)
+			}
+			out[b.Type] = append(out[b.Type], b)
+		}
+	}
+	return out
+}
+
+// labels checks number and form of the labels of a block of the top level.
+func (l *loader) labels(b *hclsyntax.Block, want int) bool {
+	if len(b.Labels) != want {
+		form := b.Type + " {"
+		if want == 1 {
+			form = b.Type + ` "name" {`
+		}
+		l.fail("catalog.labels", "Wrong number of labels", header(b), where{}, "The block has %d labels, want %d: %s", len(b.Labels), want, form)
+		return false
+	}
+	if want == 1 && !addr.ValidLabel(b.Labels[0]) {
+		l.fail("catalog.labels", "Invalid name", b.LabelRanges[0], where{},
+			"The name of a %s begins with a lower-case letter and has lower-case letters, digits and single underscores, at most %d characters.", b.Type, addr.MaxLabelBytes)
+		return false
+	}
+	return true
+}
+
+func (l *loader) unknownBlock(b *hclsyntax.Block, w where, known, later []string) {
+	switch {
+	case slices.Contains(later, b.Type):
+		l.fail("catalog.unsupported", "Block not supported", header(b), w, "Blocks of type %q are not supported by this version of mcpcat.", b.Type)
+	case slices.Contains(reservedBlocks, b.Type):
+		l.fail("catalog.unsupported", "Block type is reserved", header(b), w, "The block type %q is reserved and has no meaning in a catalog.", b.Type)
+	default:
+		l.fail("catalog.unknown_block", "Unknown block type", header(b), w, "There is no block type %s here.%s", diag.Quote(b.Type, maxShownWord), suggest(b.Type, append(slices.Clone(known), later...), known))
+	}
+}
+
+// grammar lists what a block may hold. Names in later belong to the language and have no meaning yet.
+type grammar struct {
+	args, blocks []string
+	later        []string
+}
+
+// contents are the arguments and blocks of a body that follow a grammar. Each block type appears at most once.
+type contents struct {
+	l      *loader
+	w      where
+	body   *hclsyntax.Body
+	args   map[string]*hclsyntax.Attribute
+	blocks map[string]*hclsyntax.Block
+}
+
+func (l *loader) contents(body *hclsyntax.Body, w where, g grammar) *contents {
+	c := &contents{l: l, w: w, body: body, args: map[string]*hclsyntax.Attribute{}, blocks: map[string]*hclsyntax.Block{}}
+	for _, a := range sortedAttributes(body) {
+		switch {
+		case slices.Contains(g.args, a.Name):
+			c.args[a.Name] = a
+		case slices.Contains(g.later, a.Name):
+			l.fail("catalog.unsupported", "Argument not supported", a.NameRange, w, "The argument %q is not supported by this version of mcpcat.", a.Name)
+		case slices.Contains(g.blocks, a.Name):
+			l.fail("catalog.unknown_argument", "Block written as an argument", a.NameRange, w, "%s is a block: write %s { … } without the equals sign.", a.Name, a.Name)
+		default:
+			l.fail("catalog.unknown_argument", "Unknown argument", a.NameRange, w, "There is no argument %s here.%s", diag.Quote(a.Name, maxShownWord), suggest(a.Name, append(slices.Clone(g.args), g.later...), g.args))
+		}
+	}
+	for _, b := range body.Blocks {
+		switch {
+		case slices.Contains(g.blocks, b.Type):
+			if earlier := c.blocks[b.Type]; earlier != nil {
+				l.fail("catalog.duplicate", "Block written twice", header(b), w, "There is already a block %s at %s.", b.Type, place(header(earlier)))
+				continue
+			}
+			if len(b.Labels) > 0 {
+				l.fail("catalog.labels", "Wrong number of labels", header(b), w, "The block has %d labels, want 0: %s {", len(b.Labels), b.Type)
+				continue
+			}
+			c.blocks[b.Type] = b
+		case slices.Contains(g.args, b.Type):
+			l.fail("catalog.unknown_block", "Argument written as a block", header(b), w, "%s is an argument: write %s = …", b.Type, b.Type)
+		default:
+			l.unknownBlock(b, w, g.blocks, g.later)
+		}
+	}
+	return c
+}
+
+func sortedAttributes(body *hclsyntax.Body) []*hclsyntax.Attribute {
+	out := make([]*hclsyntax.Attribute, 0, len(body.Attributes))
+	for _, a := range body.Attributes {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b *hclsyntax.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
+	return out
+}
+
+// suggest names the nearest of candidates, or lists the names that would be right.
+func suggest(name string, candidates, right []string) string {
+	if s := nearest(name, candidates); s != "" {
+		return fmt.Sprintf(" Did you mean %q?", s)
+	}
+	if len(right) == 0 {
+		return ""
+	}
+	return " Known here: " + strings.Join(right, ", ") + "."
+}
+
+// nearest returns the candidate that is at most a third of name's length, and at least one edit, away; "" if there is
+// none.
+func nearest(name string, candidates []string) string {
+	if len(name) > 4*maxShownWord {
+		return ""
+	}
+	best, bestDistance := "", max(1, len(name)/3)+1
+	for _, c := range candidates {
+		if d := levenshtein.Distance(name, c, nil); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+func keys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// header is the range of type and labels.
+func header(b *hclsyntax.Block) hcl.Range {
+	if n := len(b.LabelRanges); n > 0 {
+		return hcl.RangeBetween(b.TypeRange, b.LabelRanges[n-1])
+	}
+	return b.TypeRange
+}
+
+// blockName is the block as a person writes it: server "crm".
+func blockName(b *hclsyntax.Block) string {
+	if len(b.Labels) == 0 {
+		return b.Type
+	}
+	return fmt.Sprintf("%s %q", b.Type, b.Labels[0])
+}
+
+func place(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
+
+func (l *loader) add(d diag.Diagnostic) {
+	if d.Range != nil && d.Snippet == "" {
+		if s := l.sources[d.Range.File]; s != nil {
+			d.Snippet = s.snippet(d.Range.Start.Line)
+		}
+	}
+	l.diags = append(l.diags, d)
+}
+
+// fail reports an error at a range of a source.
+func (l *loader) fail(code, summary string, r hcl.Range, w where, format string, args ...any) {
+	l.addAt(diag.Errorf(code, summary, format, args...), r, w)
+}
+
+func (l *loader) warn(code, summary string, r hcl.Range, w where, format string, args ...any) {
+	l.addAt(diag.Warningf(code, summary, format, args...), r, w)
+}
+
+func (l *loader) addAt(d diag.Diagnostic, r hcl.Range, w where) {
+	d.Context, d.Address = w.context, w.address
+	s := l.sources[r.Filename]
+	if s == nil {
+		s = &source{name: r.Filename}
+	}
+	if s.hidden {
+		d.Detail = s.name + ": " + d.Detail
+	} else {
+		d = d.At(s.rangeOf(r))
+	}
+	l.add(d)
+}
+
+// addHCL reports what the HCL library found, at most five of it. The library's summaries are fixed words. Its details
+// may repeat values: they are replaced if secret, and texts of literals are taken out otherwise.
+func (l *loader) addHCL(diags hcl.Diagnostics, w where, expr hclsyntax.Expression, secret bool) {
+	shown := 0
+	for _, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		if shown++; shown > 5 {
+			return
+		}
+		r := hcl.Range{}
+		if d.Subject != nil {
+			r = *d.Subject
+		}
+		detail := "The expression refers to a secret, so the reason is not shown."
+		if !secret {
+			detail = diag.Escape(cutText(scrub(d.Detail, d.Expression, expr), 1024))
+		}
+		l.fail("catalog.expression", d.Summary, r, w, "%s", detail)
+	}
+}
+
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + ellipsis
+}
+
+// cleanRelative reports whether p is a slash-separated path inside the directory it is relative to, in its shortest
+// form.
+func cleanRelative(p string) bool {
+	return p != "" && p != "." && path.Clean(p) == p && !path.IsAbs(p) && p != ".." && !strings.HasPrefix(p, "../") &&
+		!strings.ContainsAny(p, `\:`)
+}

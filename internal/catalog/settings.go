@@ -1,0 +1,212 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
+)
+
+const (
+	lockSuffix   = ".lock.db"
+	mirrorSuffix = ".lock.txt"
+	defaultLock  = "catalog" + lockSuffix
+	maxPathBytes = 255
+)
+
+// settingsVersion reads required_version and protocol before anything else is looked at, so that a binary that is too
+// old says so instead of complaining about a language that it does not know.
+func (l *loader) settingsVersion(files []*source) {
+	before := len(l.diags)
+	for _, f := range slices.Concat(files, l.partial) {
+		if f.body == nil {
+			continue
+		}
+		for _, b := range f.body.Blocks {
+			if b.Type != "mcpcat" || len(b.Labels) > 0 {
+				continue
+			}
+			if l.settings == nil {
+				l.settings = b
+			}
+			l.checkVersions(b)
+		}
+	}
+	if l.diags[before:].HasErrors() {
+		l.diags = l.diags[before:]
+	}
+}
+
+func (l *loader) checkVersions(b *hclsyntax.Block) {
+	w := where{context: "mcpcat"}
+	if a := b.Body.Attributes["required_version"]; a != nil {
+		if constraint, ok := l.literalString(a, w); ok {
+			allowed, err := versionAllowed(constraint, l.opts.Version)
+			switch {
+			case err != nil:
+				l.fail("catalog.value", "Invalid version constraint", a.Expr.Range(), w, "required_version: %s. Write it like \">= 0.1.0, < 2.0.0\".", err)
+			case !allowed:
+				l.fail("catalog.version", "Catalog is for another version of mcpcat", a.Expr.Range(), w, "The catalog requires mcpcat %s, this is %s.", diag.Quote(constraint, 0), diag.Escape(l.opts.Version))
+			}
+		}
+	}
+	if a := b.Body.Attributes["protocol"]; a != nil {
+		if p, ok := l.literalString(a, w); ok && p != Protocol {
+			l.fail("catalog.value", "Protocol revision not supported", a.Expr.Range(), w, "protocol must be %q: mcpcat speaks this revision and no other.", Protocol)
+		}
+	}
+}
+
+// literalString returns an argument that must be a text without references.
+func (l *loader) literalString(a *hclsyntax.Attribute, w where) (string, bool) {
+	v, ok := l.literal(a.Name, a.Expr, w)
+	if !ok {
+		return "", false
+	}
+	if v.IsNull() || v.Type() != cty.String {
+		l.fail("catalog.type", "Wrong type", a.Expr.Range(), w, "%s is %s, want a text.", a.Name, typeName(v))
+		return "", false
+	}
+	return asString(v), true
+}
+
+// literal evaluates an expression that may neither refer to anything nor call a function.
+func (l *loader) literal(what string, e hclsyntax.Expression, w where) (cty.Value, bool) {
+	var bad hclsyntax.Node
+	nodes(e, func(n hclsyntax.Node) {
+		switch n.(type) {
+		case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr:
+			if bad == nil {
+				bad = n
+			}
+		}
+	})
+	if bad != nil {
+		l.fail("catalog.reference", "Plain value needed", bad.Range(), w, "%s must be written out: no references and no functions. A text needs quotes.", what)
+		return cty.NilVal, false
+	}
+	return l.evalUsing(e, w, &uses{ok: true})
+}
+
+// readSettings reads the mcpcat block, or sets the defaults if there is none.
+func (l *loader) readSettings(b *hclsyntax.Block) {
+	l.cat.Gate.Recheck.Mode = RecheckEachCall
+	l.cat.Timeouts = DefaultTimeouts
+	lock, mirror := "", ""
+	if b != nil {
+		w := where{context: "mcpcat"}
+		c := l.contents(b.Body, w, grammar{args: []string{"required_version", "protocol"}, blocks: []string{"lock", "gate", "defaults"}})
+		if lb := c.blocks["lock"]; lb != nil {
+			lc := l.contents(lb.Body, where{context: "mcpcat, lock"}, grammar{args: []string{"path", "mirror"}})
+			lock = lc.path("path", lockSuffix)
+			mirror = lc.path("mirror", mirrorSuffix)
+		}
+		if gb := c.blocks["gate"]; gb != nil {
+			l.readGate(gb)
+		}
+		if db := c.blocks["defaults"]; db != nil {
+			dc := l.contents(db.Body, where{context: "mcpcat, defaults"}, grammar{blocks: []string{"timeouts"}, later: []string{"limits"}})
+			l.cat.Timeouts = l.readTimeouts(dc.blocks["timeouts"], dc.w, l.cat.Timeouts)
+		}
+	}
+	l.setLock(lock, mirror)
+}
+
+// setLock decides the two paths. The mirror follows the lock's name unless it is given beside it.
+func (l *loader) setLock(lock, mirror string) {
+	if p := l.opts.LockPath; p != "" {
+		if msg := lockPathFault(p, lockSuffix); msg != "" {
+			l.add(diag.Errorf("catalog.lock_path", "Invalid lock path", "-lock=%s: the path %s.", diag.Quote(p, maxPathBytes), msg))
+			return
+		}
+		if p != lock {
+			mirror = ""
+		}
+		lock = p
+	}
+	if lock == "" {
+		lock = defaultLock
+	}
+	if mirror == "" {
+		mirror = strings.TrimSuffix(lock, lockSuffix) + mirrorSuffix
+	}
+	l.cat.Lock, l.cat.Mirror = lock, mirror
+}
+
+func (c *contents) path(name, suffix string) string {
+	p, ok := c.text(name, maxPathBytes)
+	if !ok {
+		return ""
+	}
+	if msg := lockPathFault(p, suffix); msg != "" {
+		c.l.fail("catalog.lock_path", "Invalid lock path", c.args[name].Expr.Range(), c.w, "The path %s.", msg)
+		return ""
+	}
+	return p
+}
+
+// lockPathFault returns what is wrong with a path, or "".
+func lockPathFault(p, suffix string) string {
+	switch {
+	case len(p) > maxPathBytes:
+		return "is too long"
+	case !cleanRelative(p):
+		return "must be relative, inside the catalog directory, with forward slashes and without . or .. in it"
+	case !strings.HasSuffix(p, suffix) || strings.HasSuffix(p, "/"+suffix) || p == suffix:
+		return "must end in NAME" + suffix
+	}
+	if _, _, found := diag.Concealed(p); found || strings.ContainsAny(p, "\n\t") {
+		return "contains a character that readers cannot see"
+	}
+	return ""
+}
+
+func (l *loader) readGate(b *hclsyntax.Block) {
+	c := l.contents(b.Body, where{context: "mcpcat, gate"}, grammar{args: []string{"recheck"}, later: []string{"max_age"}})
+	s, ok := c.text("recheck", 64)
+	if !ok || s == RecheckEachCall {
+		return
+	}
+	r := c.args["recheck"].Expr.Range()
+	if s == "list_changed" {
+		l.fail("catalog.unsupported", "Recheck mode not supported", r, c.w, "recheck = \"list_changed\" is not supported by this version of mcpcat. It supports \"each_call\" and a duration such as \"60s\".")
+		return
+	}
+	if _, err := time.ParseDuration(s); err != nil {
+		l.fail("catalog.value", "Invalid recheck mode", r, c.w, "recheck must be \"each_call\" or a duration such as \"60s\".")
+		return
+	}
+	if d, ok := c.duration("recheck", time.Second, 24*time.Hour); ok {
+		l.cat.Gate.Recheck = Recheck{Mode: RecheckInterval, Every: d}
+	}
+}
+
+// readTimeouts reads a timeouts block over the values of base; b may be nil.
+func (l *loader) readTimeouts(b *hclsyntax.Block, outer where, base Timeouts) Timeouts {
+	if b == nil {
+		return base
+	}
+	c := l.contents(b.Body, where{outer.context + ", timeouts", outer.address}, grammar{args: []string{"connect", "discover", "list", "call"}})
+	for name, to := range map[string]*time.Duration{"connect": &base.Connect, "discover": &base.Discover, "list": &base.List, "call": &base.Call} {
+		if d, ok := c.duration(name, time.Millisecond, MaxTimeout); ok {
+			*to = d
+		}
+	}
+	return base
+}
+
+// inside is the context of a block within another.
+func (c *contents) inside(name string) where { return where{c.w.context + ", " + name, c.w.address} }
+
+// exprRange is the place of an argument's value, or of the body if the argument is absent.
+func (c *contents) exprRange(name string) hcl.Range {
+	if a := c.args[name]; a != nil {
+		return a.Expr.Range()
+	}
+	return c.body.MissingItemRange()
+}

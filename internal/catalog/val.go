@@ -1,0 +1,206 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
+	"github.com/mcpcat-dev/mcpcat/internal/secret"
+)
+
+// Values leave cty in this file only. Nothing here formats a cty.Value.
+
+// asString returns a known string value; everything else is a bug of the caller.
+func asString(v cty.Value) string { return v.AsString() }
+
+func numberOf(v cty.Value) *big.Float { return v.AsBigFloat() }
+
+// typeName is the type in the words of the language.
+func typeName(v cty.Value) string {
+	if v == cty.NilVal || v.IsNull() {
+		return "null"
+	}
+	switch t := v.Type(); {
+	case t == cty.String:
+		return "a text"
+	case t == cty.Number:
+		return "a number"
+	case t == cty.Bool:
+		return "true or false"
+	case t.IsTupleType(), t.IsListType(), t.IsSetType():
+		return "a list"
+	case t.IsObjectType(), t.IsMapType():
+		return "a map"
+	}
+	return "something else"
+}
+
+// jsonOf returns the JSON of a value that is known and not secret.
+func jsonOf(v cty.Value) (json.RawMessage, error) {
+	return ctyjson.Marshal(v, v.Type())
+}
+
+// secretsIn appends a secret for every text in the value of a sensitive variable.
+func secretsIn(list []secret.String, v cty.Value, ref string) []secret.String {
+	if v == cty.NilVal || !v.IsWhollyKnown() || v.IsNull() {
+		return list
+	}
+	_ = cty.Walk(v, func(_ cty.Path, e cty.Value) (bool, error) { // the function returns no error
+		if e.Type() == cty.String && e.IsKnown() && !e.IsNull() && asString(e) != "" {
+			list = append(list, secret.New(asString(e), ref))
+		}
+		return true, nil
+	})
+	return list
+}
+
+// faithful reports whether cty keeps s as it is.
+func faithful(s string) bool { return utf8.ValidString(s) && norm.NFC.IsNormalString(s) }
+
+// value evaluates an argument that must not be secret. ok is false if it is absent, null, or in error; null counts as
+// absent.
+func (c *contents) value(name string) (cty.Value, bool) {
+	a := c.args[name]
+	if a == nil {
+		return cty.NilVal, false
+	}
+	v, u, ok := c.l.eval(a.Expr, c.w, false)
+	if !ok || !c.l.public(name, a.Expr.Range(), c.w, u) {
+		return cty.NilVal, false
+	}
+	return v, !v.IsNull()
+}
+
+// public reports an expression that is secret where no secret may stand.
+func (l *loader) public(name string, r hcl.Range, w where, u *uses) bool {
+	if !u.secret() {
+		return true
+	}
+	l.fail("catalog.secret_place", "Secret not allowed here", r, w,
+		"%s refers to %s, so its whole value is secret. Secrets may stand in the values of headers and env, in auth { bearer }, and in the path and query of url.", name, u.secrets[0])
+	return false
+}
+
+func (c *contents) wrongType(name string, r hcl.Range, got cty.Value, want string) {
+	c.l.fail("catalog.type", "Wrong type", r, c.w, "%s is %s, want %s.", name, typeName(got), want)
+}
+
+// text returns a text argument, checked for characters that nobody sees. ok is false if it is absent or in error.
+func (c *contents) text(name string, maxBytes int) (string, bool) {
+	v, ok := c.value(name)
+	if !ok {
+		return "", false
+	}
+	r := c.args[name].Expr.Range()
+	if v.Type() != cty.String {
+		c.wrongType(name, r, v, "a text")
+		return "", false
+	}
+	s := asString(v)
+	return s, c.l.checkPlain(name, s, maxBytes, r, c.w)
+}
+
+// checkPlain refuses texts that are too long or hold what a reader cannot see.
+func (l *loader) checkPlain(name, s string, maxBytes int, r hcl.Range, w where) bool {
+	if len(s) > maxBytes {
+		l.fail("catalog.limit", "Value too large", r, w, "%s has %d bytes, at most %d are allowed.", name, len(s), maxBytes)
+		return false
+	}
+	if _, bad, found := diag.Concealed(s); found {
+		l.fail("catalog.text", "Character not allowed in a catalog", r, w, "%s contains U+%04X, which readers cannot see.", name, bad)
+		return false
+	}
+	return true
+}
+
+func (c *contents) boolean(name string, fallback bool) bool {
+	v, ok := c.value(name)
+	if !ok {
+		return fallback
+	}
+	if v.Type() != cty.Bool {
+		c.wrongType(name, c.args[name].Expr.Range(), v, "true or false")
+		return fallback
+	}
+	return v.True()
+}
+
+// duration returns a text such as "20s" between least and most. ok is false if it is absent or in error.
+func (c *contents) duration(name string, least, most time.Duration) (time.Duration, bool) {
+	s, ok := c.text(name, 64)
+	if !ok {
+		return 0, false
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		c.l.fail("catalog.value", "Invalid duration", c.args[name].Expr.Range(), c.w, "%s must be a duration with a unit, such as \"500ms\", \"20s\" or \"2m\".", name)
+		return 0, false
+	}
+	if d < least || d > most {
+		c.l.fail("catalog.value", "Duration out of range", c.args[name].Expr.Range(), c.w, "%s is %s, want %s to %s.", name, d, least, most)
+		return 0, false
+	}
+	return d, true
+}
+
+// element is one entry of a list argument.
+type element struct {
+	text string
+	rng  hcl.Range
+}
+
+// texts returns the entries of a list of texts. present is false if the argument is absent or null.
+func (c *contents) texts(name string, maxCount, maxBytes int) (list []element, present bool) {
+	v, ok := c.value(name)
+	if !ok {
+		return nil, false
+	}
+	expr := c.args[name].Expr
+	if t := v.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+		c.wrongType(name, expr.Range(), v, "a list of texts")
+		return nil, true
+	}
+	ranges := elementRanges(expr)
+	i := 0
+	for it := v.ElementIterator(); it.Next(); i++ {
+		_, e := it.Element()
+		r := expr.Range()
+		if i < len(ranges) {
+			r = ranges[i]
+		}
+		what := fmt.Sprintf("%s[%d]", name, i)
+		if e.IsNull() || e.Type() != cty.String {
+			c.wrongType(what, r, e, "a text")
+			continue
+		}
+		if s := asString(e); c.l.checkPlain(what, s, maxBytes, r, c.w) {
+			list = append(list, element{s, r})
+		}
+	}
+	if i > maxCount {
+		c.l.fail("catalog.limit", "List too long", expr.Range(), c.w, "%s has %d entries, at most %d are allowed.", name, i, maxCount)
+	}
+	return list, true
+}
+
+// elementRanges returns the places of the entries of a list that is written out.
+func elementRanges(e hclsyntax.Expression) []hcl.Range {
+	t, ok := e.(*hclsyntax.TupleConsExpr)
+	if !ok {
+		return nil
+	}
+	var out []hcl.Range
+	for _, x := range t.Exprs {
+		out = append(out, x.Range())
+	}
+	return out
+}
