@@ -25,9 +25,9 @@ func decisionOf(c Class) Decision {
 	return Deny
 }
 
-// widening reports whether a change of class c gives a tool or a server more room than before, or claims that less care
+// Widening reports whether a change of class c gives a tool or a server more room than before, or claims that less care
 // is needed. Such changes are shown before others.
-func (c Class) widening() bool {
+func (c Class) Widening() bool {
 	switch c {
 	case InputWidened, InputUnclear, HeaderMappingChanged, HintsRelaxed, EndpointChanged:
 		return true

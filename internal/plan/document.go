@@ -182,6 +182,7 @@ type Server struct {
 	ListedTools     *int                    `json:"listed_tools,omitempty"`
 	DeclaredTools   *int                    `json:"declared_tools,omitempty"`
 	UndeclaredTools []string                `json:"undeclared_tools,omitzero"` // listed, in byte order
+	UnchangedTools  []string                `json:"unchanged_tools,omitempty"` // declared and as pinned, in byte order
 	ExcludedTools   []surface.Excluded      `json:"excluded_tools,omitempty"`
 	ChangesByItself []string                `json:"changes_by_itself,omitempty"` // differed between two walks
 	Label           string                  `json:"label,omitempty"`             // see the Label constants

@@ -249,6 +249,7 @@ func (m *maker) checkedServer(s Server, decl *catalog.Server, pinned *lock.Serve
 		}
 	}
 	slices.Sort(s.UndeclaredTools)
+	slices.Sort(s.UnchangedTools)
 	s.ExcludedTools = slices.Clone(seen.Excluded)
 	s.ChangesByItself = slices.Clone(seen.ByItself)
 	m.sections(&s, pinned, &entry, declared)
@@ -277,6 +278,7 @@ func (m *maker) tool(s *Server, decl catalog.ToolDecl, seen *surface.Server) err
 	if pinned != nil && pinned.Digest == it.Digest {
 		m.items[a] = *pinned
 		m.plan.Summary.Unchanged++
+		s.UnchangedTools = append(s.UnchangedTools, decl.Name)
 		return nil
 	}
 	after := lock.Item{Addr: a, Digest: it.Digest, Definition: it.Definition}

@@ -23,7 +23,7 @@ import (
 // The error is a *StaleError if base is not the lock that the plan was made from; a *MismatchError if the configuration
 // changed since or the document was edited; a *FaultyError or *DeniedError if the plan must not be applied.
 func (p *Plan) Next(base *lock.Lock, cat *catalog.Catalog) (*lock.Lock, error) {
-	if err := p.stale(base); err != nil {
+	if err := p.CheckBase(base); err != nil {
 		return nil, err
 	}
 	if err := p.sameConfig(cat); err != nil {
@@ -65,11 +65,9 @@ func (p *Plan) Next(base *lock.Lock, cat *catalog.Catalog) (*lock.Lock, error) {
 	return next, nil
 }
 
-// Stale reports whether base is another lock than the one that the plan was made from: a *StaleError, or nil. show uses
-// it to warn.
-func (p *Plan) Stale(base *lock.Lock) error { return p.stale(base) }
-
-func (p *Plan) stale(base *lock.Lock) error {
+// CheckBase reports whether base is the lock that the plan was made from; nil stands for no lock. The error is a
+// *StaleError. A stale plan can be read but not applied.
+func (p *Plan) CheckBase(base *lock.Lock) error {
 	describe := func(lineage string, serial uint64, root string) string {
 		return fmt.Sprintf("serial %d of lineage %s with root %s", serial, lineage, root)
 	}
