@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	open  = "=?base64?"
-	close = "?="
+	openMark  = "=?base64?"
+	closeMark = "?="
 )
 
 // Encode returns the header value that stands for v: v itself if it consists of bytes 0x20 to 0x7E and tabs, has no
@@ -27,14 +27,14 @@ func Encode(v string) string {
 	if plain(v) {
 		return v
 	}
-	return open + base64.StdEncoding.EncodeToString([]byte(v)) + close
+	return openMark + base64.StdEncoding.EncodeToString([]byte(v)) + closeMark
 }
 
 func plain(v string) bool {
 	if v == "" {
 		return true
 	}
-	if strings.HasPrefix(v, open) && strings.HasSuffix(v, close) {
+	if strings.HasPrefix(v, openMark) && strings.HasSuffix(v, closeMark) {
 		return false
 	}
 	if blank(v[0]) || blank(v[len(v)-1]) {
@@ -62,10 +62,10 @@ func Decode(v string) (string, error) {
 		}
 	}
 	// The markers share no byte: "=?base64?=" has both but is too short, and is literal.
-	if len(v) < len(open)+len(close) || !strings.HasPrefix(v, open) || !strings.HasSuffix(v, close) {
+	if len(v) < len(openMark)+len(closeMark) || !strings.HasPrefix(v, openMark) || !strings.HasSuffix(v, closeMark) {
 		return v, nil
 	}
-	b, err := base64.StdEncoding.Strict().DecodeString(v[len(open) : len(v)-len(close)])
+	b, err := base64.StdEncoding.Strict().DecodeString(v[len(openMark) : len(v)-len(closeMark)])
 	if err != nil {
 		return "", errors.New("header value has broken Base64 between =?base64? and ?=")
 	}

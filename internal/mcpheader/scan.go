@@ -1,7 +1,7 @@
 package mcpheader
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,12 +20,6 @@ type Param struct {
 	Type string
 }
 
-// Header is one header line. Value is already encoded.
-type Header struct{ Name, Value string }
-
-// Prefix is what every mirrored parameter's header begins with.
-const Prefix = "Mcp-Param-"
-
 // annotation is the schema member that marks a mirrored parameter.
 const annotation = "x-mcp-header"
 
@@ -34,10 +28,14 @@ const annotation = "x-mcp-header"
 // is not exactly string, integer or boolean, or stands where a path of properties steps does not lead. A property named
 // x-mcp-header is no annotation, and neither is data under const, default, enum and examples.
 //
-// The schema must have been checked. Scan visits every part of it once.
+// The schema must have been checked. The cost is that of reading it once for each level of nesting; a schema without the
+// annotation, which is nearly every one, is searched for it and no more.
 //
 // Spec: 2026-07-28 server/tools (x-mcp-header), basic/transports/streamable-http.
 func Scan(inputSchema strictjson.Value) ([]Param, error) {
+	if !bytes.Contains(inputSchema, []byte(annotation)) && !bytes.Contains(inputSchema, []byte(`\u`)) {
+		return nil, nil // neither spelled plainly nor with an escape
+	}
 	s := scanner{seen: map[string]bool{}}
 	if err := s.schema(inputSchema, nil, true); err != nil {
 		return nil, err
@@ -60,7 +58,7 @@ func (s *scanner) schema(v strictjson.Value, path []string, reached bool) error 
 		switch name {
 		case annotation:
 			err = s.annotated(v, member, path, reached)
-		case "const", "default", "enum", "examples", "example":
+		case "const", "default", "enum", "examples":
 			// data, not schema
 		case "properties":
 			err = s.properties(member, path, reached)
@@ -172,61 +170,4 @@ func cut(s string) string {
 		return s[:maxExcerpt/2] + "..."
 	}
 	return s
-}
-
-// maxInt is the largest whole number, both ways, that every peer reads exactly: 2^53-1.
-const maxInt = 1<<53 - 1
-
-// Values returns the headers of a call with these arguments, in the order of params; Name includes Prefix. A value that
-// is absent at any step or null has no header; an empty string has an empty one. Numbers are written by value: 1e3 is
-// 1000. The error names a parameter whose value is of another type than declared, or a number beyond ±(2^53-1).
-//
-// Nil arguments are an empty object.
-func Values(params []Param, arguments strictjson.Value) ([]Header, error) {
-	var out []Header
-	for _, p := range params {
-		v, ok := lookup(arguments, p.Path)
-		if !ok || v.Kind() == strictjson.KindNull {
-			continue
-		}
-		text, err := p.text(v)
-		if err != nil {
-			return nil, fmt.Errorf("argument %s for header %s%s: %w", pathText(p.Path), Prefix, cut(p.Header), err)
-		}
-		out = append(out, Header{Name: Prefix + p.Header, Value: Encode(text)})
-	}
-	return out, nil
-}
-
-func lookup(v strictjson.Value, path []string) (strictjson.Value, bool) {
-	ok := true
-	for _, step := range path {
-		if v, ok = v.Get(step); !ok {
-			return nil, false
-		}
-	}
-	return v, true
-}
-
-func (p Param) text(v strictjson.Value) (string, error) {
-	switch p.Type {
-	case "string":
-		if s, ok := v.Text(); ok {
-			return s, nil
-		}
-	case "boolean":
-		if b, ok := v.Bool(); ok {
-			return strconv.FormatBool(b), nil
-		}
-	case "integer":
-		if v.Kind() != strictjson.KindNumber {
-			break
-		}
-		n, ok := v.Int()
-		if !ok || n > maxInt || n < -maxInt {
-			return "", errors.New("number is not a whole one within ±(2^53-1)")
-		}
-		return strconv.FormatInt(n, 10), nil
-	}
-	return "", fmt.Errorf("got %s, want %s", v.Kind(), p.Type)
 }
