@@ -144,6 +144,9 @@ func (h *HTTP) dial(ctx context.Context, dialer *net.Dialer, network, address st
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.life, cancel)()
+	if host, port, err := net.SplitHostPort(address); err == nil && local(host) && net.ParseIP(host) == nil {
+		address = net.JoinHostPort("localhost", port) // RFC 6761: no name server is asked about names of this machine
+	}
 	raw, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err

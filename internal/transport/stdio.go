@@ -22,6 +22,8 @@ const (
 	noticeCount = 64
 	// lateAnswers is how many cancelled ids are remembered, so that their answers are dropped and not foreign.
 	lateAnswers = 4096
+	// spareWaiters is how many waiters are kept for later calls.
+	spareWaiters = 64
 )
 
 // Stdio is a connection over a pair of pipes, one message per line. StartStdio makes one with a child process behind it,
@@ -52,6 +54,7 @@ type Stdio struct {
 	mu        sync.Mutex
 	err       *Error // set once, by fail
 	pending   map[jsonrpc.ID]*waiter
+	spare     []*waiter
 	listeners []*listener
 	cancelled map[jsonrpc.ID]struct{}
 	order     []jsonrpc.ID // of cancelled, a ring once it is full
@@ -64,8 +67,6 @@ type waiter struct {
 	method string
 	answer chan *jsonrpc.Message
 }
-
-var waiters = sync.Pool{New: func() any { return &waiter{answer: make(chan *jsonrpc.Message, 1)} }}
 
 // listener is the Notify of a call. mu is held while it runs, so that leaving waits for it.
 type listener struct {
@@ -112,7 +113,7 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	if sent {
 		select {
 		case m := <-w.answer:
-			waiters.Put(w)
+			s.free(w)
 			return m, nil
 		case <-ctx.Done():
 		case <-s.done:
@@ -120,7 +121,7 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	}
 	ended := ctx.Err()
 	m := s.leave(c.ID, w, sent && ended != nil)
-	waiters.Put(w)
+	s.free(w)
 	switch {
 	case m != nil:
 		return m, nil
@@ -155,13 +156,27 @@ func (s *Stdio) enter(c *Call) (*waiter, *listener, error) {
 	if _, late := s.cancelled[c.ID]; late {
 		return nil, nil, &Error{Op: "configure", Err: fmt.Errorf("id %s was used by a cancelled call", c.ID.Raw())}
 	}
-	w := waiters.Get().(*waiter)
+	var w *waiter
+	if n := len(s.spare); n > 0 {
+		w, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		w = &waiter{answer: make(chan *jsonrpc.Message, 1)}
+	}
 	w.method = c.Method
 	s.pending[c.ID] = w
 	if l != nil {
 		s.listeners = append(s.listeners, l)
 	}
 	return w, l, nil
+}
+
+// free keeps a waiter, which nobody will deliver to any more, for the next call.
+func (s *Stdio) free(w *waiter) {
+	s.mu.Lock()
+	if len(s.spare) < spareWaiters {
+		s.spare = append(s.spare, w)
+	}
+	s.mu.Unlock()
 }
 
 // leave forgets the call, unless its answer has been taken in already, which it then returns. With cancel the server is

@@ -1,0 +1,12 @@
+//go:build unix && !linux
+
+package transport
+
+import "syscall"
+
+func survivors(t *tree) int {
+	if syscall.Kill(-t.pid, 0) == nil {
+		return 1
+	}
+	return 0
+}
