@@ -62,7 +62,7 @@ func (l *loader) agentTools(c *contents) []reference {
 	if !ok || !l.public("tools", r, c.w, u) || v.IsNull() {
 		return nil
 	}
-	if t := v.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+	if t := v.Type(); !isSequence(t) {
 		c.wrongType("tools", r, v, "a list of references")
 		return nil
 	}
@@ -157,8 +157,12 @@ func (l *loader) expose(a *Agent, items []reference, w where) {
 		}
 		folded := strings.ToLower(name)
 		if other, taken := first[folded]; taken {
+			hint := "Leave one of the two out."
+			if a.Names == NamesPlain && other.Server != ref.item.Server {
+				hint = "Use names = \"prefixed\", or leave one of the two out."
+			}
 			l.fail("name.collision", "Two tools with one name", ref.rng, w,
-				"%s and %s would both be called %s when case is ignored. Use names = \"prefixed\", or leave one of the two out.", diag.Escape(other.String()), shown, diag.Quote(name, 0))
+				"%s and %s would both be called %s when case is ignored. %s", diag.Escape(other.String()), shown, diag.Quote(name, 0), hint)
 			continue
 		}
 		first[folded] = ref.item

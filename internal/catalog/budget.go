@@ -11,7 +11,7 @@ import (
 // Limits of evaluation. for expressions and interpolations multiply what they are given, so what one catalog may do is
 // counted over all its expressions.
 const (
-	maxSteps      = 500_000 // evaluations of a for body or an interpolation
+	maxSteps      = 100_000 // evaluations of a for body or an interpolation
 	maxWorkBytes  = 64 << 20
 	maxValueBytes = 1 << 20 // one value
 	maxElements   = 10_000  // of one value, nested ones counted

@@ -31,7 +31,7 @@ func (l *loader) readHTTP(b *hclsyntax.Block, w where) *HTTP {
 		h.AllowPrivate = ec.boolean("allow_private", false)
 	}
 	if a := c.args["url"]; a == nil {
-		l.fail("catalog.missing", "Missing argument", header(b), w, "An http block needs url.")
+		l.fail("catalog.missing", "Missing argument", c.body.MissingItemRange(), w, "The block needs url.")
 	} else if t, ok := l.readURL(a.Expr, w); ok {
 		h.URL = t
 		l.checkURL(h, a.Expr.Range(), w)
@@ -178,9 +178,16 @@ func (l *loader) checkURL(h *HTTP, r hcl.Range, w where) {
 		fail("endpoint.url", "url may not contain user information. Use auth { bearer } or headers.")
 	case strings.Contains(s, "#"):
 		fail("endpoint.url", "url may not have a fragment.")
+	case dotSegment(u.Path):
+		fail("endpoint.url", "The path of url may not have the segments \".\" and \"..\".")
 	default:
 		l.checkHost(u, h.AllowPrivate, r, w)
 	}
+}
+
+// dotSegment reports whether a decoded path has a segment that programs on the way would resolve.
+func dotSegment(path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool { return s == "." || s == ".." })
 }
 
 // urlPiece reports whether a secret may stand in a path segment or in the query.

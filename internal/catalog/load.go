@@ -85,27 +85,30 @@ func (l *loader) load() {
 	l.cat.Digest = configDigest(append(slices.Clone(catalogs), values...))
 
 	blocks := l.blocks(catalogs)
+	before := len(l.diags)
 	for _, b := range blocks["variable"] {
 		l.declareVariable(b)
 	}
 	for _, b := range blocks["locals"] {
 		l.declareLocals(b)
 	}
-	if l.diags.HasErrors() {
+	// Without the values that names stand for, everything that uses them would be reported as wrong.
+	if l.diags[before:].HasErrors() {
 		return
 	}
-	if l.values(values); l.diags.HasErrors() {
+	if l.values(values); l.diags[before:].HasErrors() {
 		return
 	}
-	if l.evaluateLocals(); l.diags.HasErrors() {
+	if l.evaluateLocals(); l.diags[before:].HasErrors() {
 		return
 	}
+	before = len(l.diags)
 	l.readSettings(l.settings)
 	for _, b := range blocks["server"] {
 		l.readServer(b)
 	}
 	l.checkServerNames()
-	l.brokenServers = l.diags.HasErrors()
+	l.brokenServers = l.diags[before:].HasErrors()
 	for _, b := range blocks["agent"] {
 		l.readAgent(b)
 	}
@@ -141,7 +144,7 @@ func (l *loader) blocks(files []*source) map[string][]*hclsyntax.Block {
 	for _, f := range files {
 		for _, a := range sortedAttributes(f.body) {
 			l.fail("catalog.unknown_argument", "Argument outside a block", a.NameRange, where{},
-				"%s stands outside a block. A catalog file has blocks only: %s.", diag.Quote(a.Name, maxShownWord), keys(topBlocks))
+				"%s stands outside a block. A catalog file has blocks only: %s.", diag.Quote(a.Name, maxShownWord), strings.Join(keys(topBlocks), ", "))
 		}
 		for _, b := range f.body.Blocks {
 			labels, known := topBlocks[b.Type]
@@ -182,7 +185,7 @@ func (l *loader) labels(b *hclsyntax.Block, want int) bool {
 	}
 	if want == 1 && !addr.ValidLabel(b.Labels[0]) {
 		l.fail("catalog.labels", "Invalid name", b.LabelRanges[0], where{},
-			"The name of a %s begins with a lower-case letter and has lower-case letters, digits and single underscores, at most %d characters.", b.Type, addr.MaxLabelBytes)
+			"The label of %s begins with a lower-case letter and has lower-case letters, digits and single underscores, at most %d characters.", b.Type, addr.MaxLabelBytes)
 		return false
 	}
 	return true

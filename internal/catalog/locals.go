@@ -21,6 +21,7 @@ type local struct {
 	expr   hclsyntax.Expression
 	needs  []string // other locals, sorted
 	state  int      // 0 not visited, 1 on the path, 2 done
+	failed bool     // its value could not be had, and that was reported
 	secret bool
 	ref    string // what a secret local stands for
 	value  cty.Value
@@ -79,15 +80,17 @@ func (l *loader) evaluateLocal(x *local, path []string) {
 	for _, n := range x.needs {
 		if other := l.locals[n]; other != nil {
 			l.evaluateLocal(other, path)
+			x.failed = x.failed || other.failed || other.state == 1
 		}
 	}
 	x.state = 2
-	if l.diags.HasErrors() {
+	if x.failed {
 		return
 	}
 	w := where{context: "locals"}
 	v, u, ok := l.eval(x.expr, w, false)
 	if !ok {
+		x.failed = true
 		return
 	}
 	x.value = v

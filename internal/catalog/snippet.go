@@ -97,9 +97,12 @@ func (p *printer) token(on []hclsyntax.Token, i int) {
 		} else {
 			p.hide()
 		}
+	case hclsyntax.TokenOBrace:
+		p.header = false // what follows on the line is the body of the block
+		p.b.WriteByte('{')
 	case hclsyntax.TokenOHeredoc:
 		p.b.WriteString("<<" + ellipsis)
-	case hclsyntax.TokenNumberLit, hclsyntax.TokenOBrace, hclsyntax.TokenCBrace, hclsyntax.TokenOBrack,
+	case hclsyntax.TokenNumberLit, hclsyntax.TokenCBrace, hclsyntax.TokenOBrack,
 		hclsyntax.TokenCBrack, hclsyntax.TokenOParen, hclsyntax.TokenCParen, hclsyntax.TokenOQuote, hclsyntax.TokenCQuote,
 		hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPlus, hclsyntax.TokenMinus, hclsyntax.TokenPercent,
 		hclsyntax.TokenEqual, hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan,

@@ -20,13 +20,9 @@ const (
 func (l *loader) readStdio(b *hclsyntax.Block, w where) *Stdio {
 	c := l.contents(b.Body, w, grammar{args: []string{"command", "args", "env", "inherit_env"}, later: []string{"workdir", "sha256", "files"}})
 	s := &Stdio{}
-	if a := c.args["command"]; a == nil {
-		l.fail("catalog.missing", "Missing argument", header(b), w, "A stdio block needs command.")
-	} else if cmd, ok := c.text("command", maxArgBytes); ok {
+	if cmd, ok := c.required("command", maxArgBytes); ok {
 		s.Command = cmd
-		l.checkCommand(cmd, a.Expr.Range(), w)
-	} else if !l.diags.HasErrors() {
-		l.fail("catalog.null", "Null not allowed", a.Expr.Range(), w, "command is null. Give it a text.")
+		l.checkCommand(cmd, c.exprRange("command"), w)
 	}
 	args, _ := c.texts("args", maxArgs, maxArgBytes)
 	for _, e := range args {

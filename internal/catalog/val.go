@@ -36,7 +36,7 @@ func typeName(v cty.Value) string {
 		return "a number"
 	case t == cty.Bool:
 		return "true or false"
-	case t.IsTupleType(), t.IsListType(), t.IsSetType():
+	case isSequence(t):
 		return "a list"
 	case t.IsObjectType(), t.IsMapType():
 		return "a map"
@@ -69,6 +69,11 @@ func faithful(s string) bool { return utf8.ValidString(s) && norm.NFC.IsNormalSt
 // value evaluates an argument that must not be secret. ok is false if it is absent, null, or in error; null counts as
 // absent.
 func (c *contents) value(name string) (cty.Value, bool) {
+	v, ok := c.valueOrNull(name)
+	return v, ok && !v.IsNull()
+}
+
+func (c *contents) valueOrNull(name string) (cty.Value, bool) {
 	a := c.args[name]
 	if a == nil {
 		return cty.NilVal, false
@@ -77,7 +82,7 @@ func (c *contents) value(name string) (cty.Value, bool) {
 	if !ok || !c.l.public(name, a.Expr.Range(), c.w, u) {
 		return cty.NilVal, false
 	}
-	return v, !v.IsNull()
+	return v, true
 }
 
 // public reports an expression that is secret where no secret may stand.
@@ -100,6 +105,27 @@ func (c *contents) text(name string, maxBytes int) (string, bool) {
 	if !ok {
 		return "", false
 	}
+	return c.textOf(name, v, maxBytes)
+}
+
+// required is text for an argument that must be there.
+func (c *contents) required(name string, maxBytes int) (string, bool) {
+	if c.args[name] == nil {
+		c.l.fail("catalog.missing", "Missing argument", c.body.MissingItemRange(), c.w, "The block needs %s.", name)
+		return "", false
+	}
+	v, ok := c.valueOrNull(name)
+	if !ok {
+		return "", false
+	}
+	if v.IsNull() {
+		c.l.fail("catalog.null", "Null not allowed", c.exprRange(name), c.w, "%s is null, want a text.", name)
+		return "", false
+	}
+	return c.textOf(name, v, maxBytes)
+}
+
+func (c *contents) textOf(name string, v cty.Value, maxBytes int) (string, bool) {
 	r := c.args[name].Expr.Range()
 	if v.Type() != cty.String {
 		c.wrongType(name, r, v, "a text")
@@ -152,6 +178,8 @@ func (c *contents) duration(name string, least, most time.Duration) (time.Durati
 	return d, true
 }
 
+func isSequence(t cty.Type) bool { return t.IsTupleType() || t.IsListType() || t.IsSetType() }
+
 // element is one entry of a list argument.
 type element struct {
 	text string
@@ -165,7 +193,7 @@ func (c *contents) texts(name string, maxCount, maxBytes int) (list []element, p
 		return nil, false
 	}
 	expr := c.args[name].Expr
-	if t := v.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+	if t := v.Type(); !isSequence(t) {
 		c.wrongType(name, expr.Range(), v, "a list of texts")
 		return nil, true
 	}

@@ -185,8 +185,7 @@ func (l *loader) parseValue(x *variable, from, text string) (cty.Value, bool) {
 		l.addHCL(diags, x.w, nil, x.sensitive)
 		return cty.NilVal, false
 	}
-	v, ok := l.literal(from, e, x.w)
-	return v, ok
+	return l.literal("The value", e, x.w)
 }
 
 // valuesFile takes the arguments of a file of values. inside tells that the file lies in the catalog directory.
