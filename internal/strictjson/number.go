@@ -26,12 +26,14 @@ func (p *parser) number(i int) int {
 	default:
 		return p.want(i, "a digit")
 	}
+	point := i // the end of the whole part
 	if i >= len(src) || src[i] != '.' && src[i]|0x20 != 'e' {
 		if i-whole <= 15 && (whole == start || src[whole] != '0') {
 			return i // up to 15 digits every number is its own shortest form
 		}
-		return p.rewrite(start, i)
+		return p.rewrite(start, whole, i, i, i)
 	}
+	mark := i // where an exponent begins
 	if src[i] == '.' {
 		i++
 		if i >= len(src) || !isDigit(src[i]) {
@@ -39,8 +41,9 @@ func (p *parser) number(i int) int {
 		}
 		for i++; i < len(src) && isDigit(src[i]); i++ {
 		}
+		mark = i
 		if i-whole <= 16 && src[i-1] != '0' && (i >= len(src) || src[i]|0x20 != 'e') &&
-			(src[whole] != '0' || i-whole <= 8 || firstDigit(src[whole+2:i]) < 6) {
+			(src[whole] != '0' || i-whole <= 8 || leadingZeros(src[whole+2:i]) < 6) {
 			return i // up to 15 digits, none to spare, and not so small that ES6 takes to an exponent
 		}
 	}
@@ -55,24 +58,14 @@ func (p *parser) number(i int) int {
 		for i++; i < len(src) && isDigit(src[i]); i++ {
 		}
 	}
-	return p.rewrite(start, i)
+	return p.rewrite(start, whole, point, mark, i)
 }
 
-// firstDigit returns the number of leading zeros.
-func firstDigit(digits []byte) int {
-	n := 0
-	for n < len(digits) && digits[n] == '0' {
-		n++
-	}
-	return n
-}
-
-func isDigit(c byte) bool { return c-'0' <= 9 }
-
-// rewrite checks the bounds of the number src[start:end] and lists its canonical spelling if that is another one.
-func (p *parser) rewrite(start, end int) int {
+// rewrite checks the bounds of the number src[start:end], whose parts begin at whole, point and mark, and lists its
+// canonical spelling if that is another one.
+func (p *parser) rewrite(start, whole, point, mark, end int) int {
 	lit := p.src[start:end]
-	d, class := normalise(p.digits[:0], lit)
+	d, class := normalise(p.digits[:0], whole > start, p.src[whole:point], p.src[min(point+1, mark):mark], p.src[mark:end])
 	switch class {
 	case ClassDigits:
 		return p.fail(start, class, fmt.Sprintf("number with more than %d significant digits", MaxDigits))
@@ -91,6 +84,17 @@ func (p *parser) rewrite(start, end int) int {
 	return end
 }
 
+// leadingZeros counts them.
+func leadingZeros(digits []byte) int {
+	n := 0
+	for n < len(digits) && digits[n] == '0' {
+		n++
+	}
+	return n
+}
+
+func isDigit(c byte) bool { return c-'0' <= 9 }
+
 // decimal is the number ±d.ddd × 10^x, digits being d, d, d, d without leading and trailing zeros. Zero has no digits.
 type decimal struct {
 	digits []byte
@@ -98,73 +102,59 @@ type decimal struct {
 	neg    bool
 }
 
-// normalise reads a number that follows the grammar. The digits are appended to buf, which has room for MaxDigits. The
-// class is "" if all is well. It takes linear time in the length of the literal and no exponent is ever expanded.
-func normalise(buf, lit []byte) (decimal, Class) {
-	d := decimal{digits: buf[:0]}
-	i := 0
-	if i < len(lit) && lit[i] == '-' {
-		d.neg = true
-		i++
+// normalise reads a number from its parts: the digits before and after the point, and the exponent with its e, the last
+// two possibly empty. The digits of the result are part of one of them or in buf, which has room for MaxDigits. The class
+// is "" if all is well. It takes linear time in the length of the number, and no exponent is ever expanded.
+func normalise(buf []byte, neg bool, whole, frac, exp []byte) (decimal, Class) {
+	d := decimal{neg: neg}
+	frac = trimZeros(frac)
+	switch {
+	case len(whole) == 1 && whole[0] == '0':
+		lead := leadingZeros(frac)
+		d.digits, d.x = frac[lead:], -1-lead
+	case len(frac) == 0:
+		d.digits, d.x = trimZeros(whole), len(whole)-1
+	case len(whole)+len(frac) <= MaxDigits:
+		d.digits, d.x = append(append(buf[:0], whole...), frac...), len(whole)-1
+	default:
+		return decimal{}, ClassDigits
 	}
-	const far = 1 << 40 // farther than the digits of any text can move the point
-	zeros := 0          // zeros read since the last other digit
-	point := -1         // position of the point among the digits from the first that is not zero
-	count := 0          // digits from the first that is not zero
-	lead := 0           // zeros between the point and the first other digit
-	for ; i < len(lit); i++ {
-		c := lit[i]
-		switch {
-		case c == '.':
-			point = count
-		case !isDigit(c):
-			goto exponent
-		case c == '0' && count == 0:
-			if point >= 0 {
-				lead++
-			}
-		case c == '0':
-			count++
-			zeros++
-		default:
-			if len(d.digits)+zeros+1 > MaxDigits {
-				return decimal{}, ClassDigits
-			}
-			for ; zeros > 0; zeros-- {
-				d.digits = append(d.digits, '0')
-			}
-			d.digits = append(d.digits, c)
-			count++
-		}
-	}
-exponent:
 	if len(d.digits) == 0 {
 		return decimal{}, ""
 	}
-	if point < 0 {
-		point = count
+	if len(d.digits) > MaxDigits {
+		return decimal{}, ClassDigits
 	}
-	e, neg := 0, false
-	if i < len(lit) {
-		i++
-		if i < len(lit) && (lit[i] == '+' || lit[i] == '-') {
-			neg = lit[i] == '-'
-			i++
+	if len(exp) > 0 {
+		exp = exp[1:]
+		down := exp[0] == '-'
+		if down || exp[0] == '+' {
+			exp = exp[1:]
 		}
-		for ; i < len(lit); i++ {
+		const far = 1 << 40 // farther than the digits of any text can move the point
+		e := 0
+		for _, c := range exp {
 			if e < far {
-				e = e*10 + int(lit[i]-'0')
+				e = e*10 + int(c-'0')
 			}
 		}
+		if down {
+			e = -e
+		}
+		d.x += e
 	}
-	if neg {
-		e = -e
-	}
-	d.x = e + point - 1 - lead
 	if d.x > MaxExponent || d.x < -MaxExponent {
 		return decimal{}, ClassExponent
 	}
 	return d, ""
+}
+
+func trimZeros(digits []byte) []byte {
+	n := len(digits)
+	for n > 0 && digits[n-1] == '0' {
+		n--
+	}
+	return digits[:n]
 }
 
 // append appends the canonical spelling.

@@ -206,13 +206,13 @@ const nearby = 16
 // patch lists src[start:end] as spelled text[from:].
 //
 // Where spellings stand close together (a list with spaces, a string full of escapes) one event that spells the whole
-// stretch is cheaper than one for each. A stretch may not cross the fence, which stands at both ends of every member:
-// members move.
+// stretch is cheaper than one for each. A stretch may not cross the fence, which stands at both ends of every member and
+// behind every object: members move.
 func (p *parser) patch(start, end, from int) {
 	p.grow += len(p.text) - from - (end - start)
 	if k := len(p.events) - 1; k >= p.fence {
 		e := &p.events[k]
-		if gap := start - int(e.end); gap <= nearby && e.n != 0 && int(e.a+e.n) == from {
+		if gap := start - int(e.end); gap <= nearby && e.next == 0 && e.start != e.end && int(e.a+e.n) == from {
 			if gap > 0 {
 				n := len(p.text) - from
 				p.text = append(p.text, p.src[e.end:start]...)
@@ -412,6 +412,7 @@ func (p *parser) object(i, depth int) int {
 	} else if len(p.events) == ev+1 {
 		p.events = p.events[:ev] // the text of the object is canonical
 	}
+	p.fence = len(p.events)
 	if p.keepTop && depth == 1 {
 		return i
 	}

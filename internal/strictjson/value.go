@@ -194,17 +194,39 @@ func (v Value) Number() (canonical string, ok bool) {
 	return string(d.append(nil)), true
 }
 
+// decimal reads a number. It checks the grammar again, which costs little and keeps the promise about unchecked bytes.
 func (v Value) decimal() (decimal, bool) {
-	if v.Kind() != KindNumber {
-		return decimal{}, false
-	}
-	for _, c := range v {
-		if !isDigit(c) && c != '-' && c != '+' && c != '.' && c|0x20 != 'e' {
+	number, neg := bytes.CutPrefix(v, []byte("-"))
+	whole, rest := cutDigits(number)
+	var frac []byte
+	if len(rest) > 0 && rest[0] == '.' {
+		frac, rest = cutDigits(rest[1:])
+		if len(frac) == 0 {
 			return decimal{}, false
 		}
 	}
-	d, class := normalise(make([]byte, 0, MaxDigits), v)
+	if len(whole) == 0 || len(whole) > 1 && whole[0] == '0' {
+		return decimal{}, false
+	}
+	if len(rest) > 0 {
+		exp := rest[1:]
+		if len(exp) > 0 && (exp[0] == '+' || exp[0] == '-') {
+			exp = exp[1:]
+		}
+		if digits, more := cutDigits(exp); rest[0]|0x20 != 'e' || len(digits) == 0 || len(more) > 0 {
+			return decimal{}, false
+		}
+	}
+	d, class := normalise(make([]byte, 0, MaxDigits), neg, whole, frac, rest)
 	return d, class == ""
+}
+
+func cutDigits(b []byte) (digits, rest []byte) {
+	n := 0
+	for n < len(b) && isDigit(b[n]) {
+		n++
+	}
+	return b[:n], b[n:]
 }
 
 // Equal reports whether a and b have the same canonical form. Absent values equal each other only.
