@@ -11,6 +11,9 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
+// maxSpelled bounds how much of a hidden message is spelled out in a note.
+const maxSpelled = 64
+
 // maxFlags bounds the places that are named for one definition; one is enough to deny it.
 const maxFlags = 16
 
@@ -63,22 +66,33 @@ func concealedNote(s string) string {
 	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	counts := map[string]int{}
+	var spelled []byte // what tag characters spell
 	for {
 		at, r, ok := diag.Concealed(s)
 		if !ok {
 			break
 		}
 		counts[concealedSort(r)]++
+		if c := r - 0xe0000; c >= ' ' && c <= '~' && len(spelled) < maxSpelled {
+			spelled = append(spelled, byte(c))
+		}
 		_, n := utf8.DecodeRuneInString(s[at:])
 		s = s[at+n:]
 	}
 	var parts []string
-	for _, sort := range concealedSorts {
-		if n := counts[sort]; n == 1 {
-			parts = append(parts, "1 "+sort)
-		} else if n > 1 {
-			parts = append(parts, fmt.Sprintf("%d %ss", n, sort))
+	for i, sort := range concealedSorts {
+		n := counts[sort]
+		if n == 0 {
+			continue
 		}
+		part := fmt.Sprintf("%d %ss", n, sort)
+		if n == 1 {
+			part = "1 " + sort
+		}
+		if i == 0 && len(spelled) > 0 {
+			part += " that spell " + diag.Quote(string(spelled), maxSpelled)
+		}
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, ", ")
 }

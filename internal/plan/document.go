@@ -265,7 +265,8 @@ type Change struct {
 }
 
 // Version is one definition of a tool. Definition is its canonical form; Received is the text as the server sent it,
-// without white space between tokens, and absent when that is the canonical form itself. Apply writes the received text.
+// without white space between tokens; it stands in the new version only, and only if it is not the canonical form itself.
+// Apply writes the received text.
 type Version struct {
 	Digest     digest.Digest   `json:"digest"`
 	Definition json.RawMessage `json:"definition"`

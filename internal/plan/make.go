@@ -291,6 +291,9 @@ func (m *maker) tool(s *Server, decl catalog.ToolDecl, seen *surface.Server) err
 		Address: a.String(), Action: Add, DeclaredAt: place(decl.Range),
 		After: versionOf(after), Diff: []Leaf{}, Flags: concealedFlags(v),
 	}
+	if string(c.After.Definition) != string(it.Definition) {
+		c.After.Received = string(it.Definition)
+	}
 	first := []Class{ToolAdded}
 	if pinned != nil {
 		m.touched[seen.Addr] = true
@@ -317,12 +320,7 @@ func (m *maker) change(c Change, first []Class) {
 }
 
 func versionOf(it lock.Item) *Version {
-	canonical := canonicalText(it.Definition)
-	v := &Version{Digest: it.Digest, Definition: []byte(canonical)}
-	if canonical != string(it.Definition) {
-		v.Received = string(it.Definition)
-	}
-	return v
+	return &Version{Digest: it.Digest, Definition: []byte(canonicalText(it.Definition))}
 }
 
 func place(r diag.Range) string {

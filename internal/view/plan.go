@@ -227,9 +227,9 @@ func (v *planView) checked(r *rows, s *plan.Server) {
 		v.sections(r, s)
 	}
 	for _, f := range s.Flags {
-		r.add("DENIED: "+string(f.Class), span{text: "concealed text at " + esc(f.Path) + ": " + f.Note})
+		r.add("DENIED: "+string(f.Class), span{text: "concealed text at " + esc(f.Path) + ": " + ownText(f.Note)})
 	}
-	if n := len(s.UndeclaredTools); n > 0 && (len(s.Changes) > 0 || v.o.ShowUnchanged) {
+	if n := len(s.UndeclaredTools); n > 0 && (len(s.Changes) > 0 || v.o.ShowUnchanged) && !newlyListed(s) {
 		are := "listed tools are"
 		if n == 1 {
 			are = "listed tool is"
@@ -296,6 +296,13 @@ func (v *planView) sections(r *rows, s *plan.Server) {
 	}
 }
 
+// newlyListed reports whether the undeclared tools of s are exactly those that a line about the list names.
+func newlyListed(s *plan.Server) bool {
+	return slices.ContainsFunc(s.Changes, func(l plan.Leaf) bool {
+		return l.Class == plan.ListingChanged && l.Op == "add" && nameList(l.After) == list(s.UndeclaredTools)
+	})
+}
+
 func nameList(raw []byte) string {
 	var names []string
 	for e := range strictjson.Value(raw).Elements() {
@@ -360,13 +367,20 @@ func (r *rows) leaf(l plan.Leaf, name, label string) {
 		r.add(comment, append([]span{{text: name + " "}}, r.p.words(l.Words)...)...)
 		return
 	}
-	r.add(comment, span{text: name + " " + valueText(l.Before) + " -> " + valueText(l.After)})
+	switch l.Op {
+	case "add":
+		r.add(comment, span{text: name + ", new: " + valueText(l.After)})
+	case "remove":
+		r.add(comment, span{text: name + ", gone: " + valueText(l.Before)})
+	default:
+		r.add(comment, span{text: name + " " + valueText(l.Before) + " -> " + valueText(l.After)})
+	}
 }
 
 func (v *planView) agents() {
 	for _, a := range v.p.Agents {
-		var lines []span
-		comment := ""
+		symbol, color := symbolOf(a.Action)
+		r := &rows{p: &v.printer, first: symbol + " agent." + esc(a.Name), symbol: 2, color: color}
 		for _, c := range a.Changes {
 			if c.Address != "" && v.shown[c.Address] && c.Class != plan.ExposedNameChanged {
 				continue // stands with the tool
@@ -387,23 +401,11 @@ func (v *planView) agents() {
 					text = esc(c.Address) + " is now named " + esc(c.After) + ", was " + esc(c.Before)
 				}
 			}
-			lines = append(lines, span{text: text})
-			if c.Decision != plan.Auto {
-				comment = decisionText(c.Decision)
-			}
+			r.add(decisionText(c.Decision), span{text: text})
 		}
-		if len(lines) == 0 {
-			continue
+		if r.done {
+			v.blank()
 		}
-		symbol, color := symbolOf(a.Action)
-		r := &rows{p: &v.printer, first: symbol + " agent." + esc(a.Name), symbol: 2, color: color}
-		for i, l := range lines {
-			if i > 0 {
-				comment = ""
-			}
-			r.add(comment, l)
-		}
-		v.blank()
 	}
 }
 
@@ -466,6 +468,9 @@ func PlanSummary(w io.Writer, p *plan.Plan, o Options) error {
 		case faults > 0:
 			v.flow("", 0, "", span{text: fmt.Sprintf("Nothing to pin, but %s not offered. %s", isAre(faults, "declared tool"), match)})
 		case open != "":
+			if s.ServersChecked == 0 {
+				match = ""
+			}
 			v.flow("", 0, "", span{text: "Nothing to pin, but not everything was checked: " + open[2:] + ". " + match})
 		default:
 			v.flow("", 0, "", span{text: "No changes. " + match})

@@ -32,7 +32,7 @@ func (v *planView) schemaTree(top string, leaves []plan.Leaf, before, after stri
 	root := &node{name: top}
 	for i := range leaves {
 		n := root
-		for _, seg := range foldRequired(&leaves[i], leaves) {
+		for _, seg := range foldRequired(&leaves[i]) {
 			n = n.child(seg)
 		}
 		n.leaf = &leaves[i]
@@ -45,7 +45,7 @@ func (v *planView) schemaTree(top string, leaves []plan.Leaf, before, after stri
 
 // foldRequired is the path beneath the schema at which a leaf is shown. An entry of required belongs to the property that
 // it names.
-func foldRequired(l *plan.Leaf, all []plan.Leaf) []string {
+func foldRequired(l *plan.Leaf) []string {
 	segs := strings.Split(strings.TrimPrefix(l.Path, "/"), "/")[1:]
 	for i := range segs {
 		segs[i] = unescapePointer(segs[i])
@@ -61,7 +61,6 @@ func foldRequired(l *plan.Leaf, all []plan.Leaf) []string {
 	if !ok {
 		return segs
 	}
-	_ = all
 	return append(slices.Clone(segs[:n-2]), "properties", name, "required")
 }
 
@@ -87,14 +86,14 @@ func (v *planView) nodes(n *node, before, after strictjson.Value, indent int, in
 		}
 	}
 	if unchanged > 0 && indent > toolIndent+2 {
-		what := "unchanged keyword"
+		text := plural(unchanged, "unchanged keyword")
 		if inMap {
-			what = "unchanged propertie"
-			if unchanged == 1 {
-				what = "unchanged property"
+			text = "1 unchanged property"
+			if unchanged > 1 {
+				text = fmt.Sprintf("%d unchanged properties", unchanged)
 			}
 		}
-		v.flow(strings.Repeat(" ", indent), indent, "", span{faint, "(" + plural(unchanged, what) + ")"})
+		v.flow(strings.Repeat(" ", indent), indent, "", span{faint, "(" + text + ")"})
 	}
 }
 
@@ -198,8 +197,18 @@ func schemaHead(schema strictjson.Value) (string, []keyword) {
 	return head, rest
 }
 
-// keywords prints the keywords of a schema in full, properties as a list.
+// keywords prints the keywords of a schema in full, properties first and as a list.
 func (p *printer) keywords(list []keyword, indent int) {
+	rank := func(k keyword) int {
+		switch {
+		case k.name == "properties":
+			return 0
+		case k.name == "additionalProperties" && k.value.Kind() == strictjson.KindFalse:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(list, func(a, b keyword) int { return rank(a) - rank(b) })
 	for _, k := range list {
 		switch {
 		case k.name == "properties" && k.value.Kind() == strictjson.KindObject:

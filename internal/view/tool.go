@@ -70,7 +70,7 @@ func (v *planView) change(c *plan.Change) {
 	}
 	for _, f := range c.Flags {
 		v.flow("", toolIndent, "", span{text: strings.Repeat(" ", toolIndent)},
-			span{red, "concealed text at " + esc(f.Path) + ": " + esc(f.Note) + ". It is invisible in most viewers but is read by models."})
+			span{red, "concealed text at " + esc(f.Path) + ": " + ownText(f.Note) + ". It is invisible in most viewers but is read by models."})
 	}
 	v.gains(c.Agents)
 	v.blank()
@@ -274,8 +274,11 @@ func collapse(text string, before, after bool) string {
 		to--
 	}
 	if hidden := to - from; hidden >= 2 {
-		return escLines(strings.Join(s[:from], "")) + fmt.Sprintf(" … (%d sentences) ", hidden) +
-			strings.TrimLeft(escLines(strings.Join(s[to:], "")), " ")
+		head := ""
+		if from > 0 {
+			head = strings.TrimRight(escLines(s[0]), " ") + " "
+		}
+		return head + fmt.Sprintf("… (%d sentences) ", hidden) + strings.TrimLeft(escLines(strings.Join(s[to:], "")), " ")
 	}
 	return escLines(text)
 }

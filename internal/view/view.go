@@ -203,13 +203,22 @@ func guard(word string) string {
 	return word
 }
 
-// fit is the number of bytes of s that fill at most columns, at least one character.
+// fit is the number of bytes of s that fill at most columns, at least one character. It does not cut into an escape.
 func fit(s string, columns int) int {
-	col := 0
+	col, escape := 0, -1
 	for i, r := range s {
+		if r == '⟨' {
+			escape = i
+		}
 		col += runeWidth(r)
 		if col > columns && i > 0 {
+			if escape > 0 {
+				return escape
+			}
 			return i
+		}
+		if r == '⟩' {
+			escape = -1
 		}
 	}
 	return len(s)
