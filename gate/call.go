@@ -1,0 +1,226 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/schema"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/mcp"
+)
+
+// Request is one call of a tool.
+type Request struct {
+	// Name is the exposed name.
+	Name string
+	// Arguments is a JSON object, which is sent byte for byte; nil is sent as no arguments and checked as {}.
+	Arguments json.RawMessage
+}
+
+// Result is the outcome of a call that was let through.
+type Result struct {
+	// Raw is the result object exactly as the server sent it; it was decoded strictly, its structuredContent satisfies the
+	// pinned outputSchema, and it holds no secret of the server's block. If the server asked for input, which a Gate does
+	// not relay, it is a result of this package with isError.
+	Raw     json.RawMessage
+	IsError bool
+}
+
+// Call calls a tool. What can be refused from catalog and lock alone is refused before the server hears of it; then the
+// server's whole list is read, in a walk that began after this call arrived (or that is young enough, if catalog and lock
+// say so), and the call is made only if the live definition is the pinned one. The server sees each call at most once.
+//
+// The error is ErrUnknownTool, a *Refusal, an *ArgumentsError, an *UpstreamError, ErrClosed, or the error of ctx. When ctx
+// ends the server is told, and the call may have had effect.
+func (g *Gate) Call(ctx context.Context, r Request) (*Result, error) {
+	t, ok := g.tools[r.Name]
+	if !ok {
+		return nil, ErrUnknownTool
+	}
+	if g.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	if t.fault != nil {
+		return nil, g.refuse(t.fault)
+	}
+	if err := t.check(r.Arguments); err != nil {
+		var refusal *Refusal
+		if errors.As(err, &refusal) {
+			return nil, g.refuse(refusal)
+		}
+		return nil, err
+	}
+	v, err := t.server.fresh(ctx, g.recheck)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, ErrClosed):
+		return nil, ErrClosed
+	case err != nil:
+		return nil, g.refuse(&Refusal{Reason: Unverified, Address: t.address, Locked: t.digest.String(), Err: err})
+	}
+	if refusal := t.judge(v.sight(t.upstream)); refusal != nil {
+		return nil, g.refuse(refusal)
+	}
+	return g.pass(ctx, t, v, r.Arguments)
+}
+
+// Check says whether a call would be let through now, as Call does, and makes none: the server's list is read, the tool
+// is not called. The error is one of those of Call.
+func (g *Gate) Check(ctx context.Context, r Request) error {
+	t, ok := g.tools[r.Name]
+	if !ok {
+		return ErrUnknownTool
+	}
+	if t.fault != nil {
+		return t.fault
+	}
+	if err := t.check(r.Arguments); err != nil {
+		return err
+	}
+	v, err := t.server.fresh(ctx, g.recheck)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, ErrClosed):
+		return ErrClosed
+	case err != nil:
+		return &Refusal{Reason: Unverified, Address: t.address, Locked: t.digest.String(), Err: err}
+	}
+	if refusal := t.judge(v.sight(t.upstream)); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+func (g *Gate) refuse(r *Refusal) error {
+	g.log.Warn("call refused", "tool", r.Address, "agent", g.agent, "reason", string(r.Reason), "locked", r.Locked, "live", r.Live,
+		"changed", r.Changed, "error", r.Err)
+	return r
+}
+
+// check holds the arguments against the pinned inputSchema. A schema that cannot be applied allows nothing.
+func (t *tool) check(arguments json.RawMessage) error {
+	if arguments == nil {
+		arguments = json.RawMessage("{}")
+	}
+	if err := strictjson.CheckObject(arguments, strictjson.Limits{}); err != nil {
+		return &ArgumentsError{Keyword: "type"}
+	}
+	policy := func(err error) error {
+		return &Refusal{Reason: Policy, Address: t.address, Locked: t.digest.String(), Err: err}
+	}
+	input, err := t.input()
+	if err != nil {
+		return policy(fmt.Errorf("inputSchema: %w", err))
+	}
+	var invalid *schema.ValidationError
+	switch err := input.Validate(arguments); {
+	case err == nil:
+		return nil
+	case errors.As(err, &invalid):
+		return &ArgumentsError{Pointer: invalid.InstancePointer, Keyword: invalid.Keyword}
+	default:
+		return policy(fmt.Errorf("arguments could not be checked: %w", err))
+	}
+}
+
+// pass makes the call on the connection that was walked and holds the answer to the pinned definition.
+func (g *Gate) pass(ctx context.Context, t *tool, v *view, arguments json.RawMessage) (*Result, error) {
+	s := t.server
+	round, err := v.conn.client.CallTool(ctx, &mcp.CallToolParams{Tool: t.parsed, Arguments: jsontext.Value(arguments)})
+	switch {
+	case err != nil && g.ctx.Err() != nil:
+		return nil, ErrClosed
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, g.failed(t, err)
+	}
+	if in := round.InputRequired; in != nil {
+		g.log.Warn("server asked for input, which is not relayed", "tool", t.address, "agent", g.agent)
+		return &Result{Raw: inputAsked(in), IsError: true}, nil
+	}
+	result := round.Complete
+	if s.secrets.in(result.Raw()) {
+		return nil, g.refuse(&Refusal{
+			Reason: Secret, Address: t.address, Locked: t.digest.String(),
+			Err: errors.New("the result holds a secret of the server's own block and was withheld"),
+		})
+	}
+	if a, b := result.ServerInfo, v.server; a != nil && b != nil && (a.Name != b.Name || a.Version != b.Version) {
+		s.doubt(v)
+		g.log.Warn("the result names another server than the list did", "tool", t.address)
+	}
+	return &Result{Raw: json.RawMessage(result.Raw()), IsError: result.IsError}, nil
+}
+
+// inputAsked is the result of a call that would go on only with an answer of the agent's user.
+func inputAsked(in *mcp.InputRequired) json.RawMessage {
+	var kinds []string
+	for _, r := range in.Requests {
+		kinds = append(kinds, r.Method)
+	}
+	slices.Sort(kinds)
+	text := "The tool asked to be called again later, which mcpcat does not do."
+	if kinds = slices.Compact(kinds); len(kinds) > 0 {
+		text = "The tool asked for input (" + strings.Join(kinds, ", ") + "), which mcpcat does not relay."
+	}
+	raw := append([]byte(nil), `{"resultType":"complete","content":[{"type":"text","text":`...)
+	raw = strictjson.AppendString(raw, text)
+	return append(raw, `}],"isError":true}`...)
+}
+
+// failed maps a call without a result. Texts and data of the server go on only where the protocol leaves the code to it.
+//
+// Spec: 2026-07-28 basic#errors.
+func (g *Gate) failed(t *tool, err error) error {
+	s := t.server
+	out := &UpstreamError{
+		Address: t.address, Code: jsonrpc.CodeInternal, Delivered: mcp.Delivered(err), Err: s.secrets.cleanError(err),
+		Message: "the upstream server did not answer as it should",
+	}
+	var (
+		rpc     *mcp.RPCError
+		request *mcp.RequestError
+		broken  *mcp.SchemaError
+		timeout *mcp.TimeoutError
+		lost    *mcp.TransportError
+	)
+	switch {
+	case errors.As(err, &rpc) && ownCode(rpc.Code) && !errors.As(err, &lost):
+		if s.secrets.in([]byte(rpc.Message)) || s.secrets.in(rpc.Data) {
+			return g.refuse(&Refusal{
+				Reason: Secret, Address: t.address, Locked: t.digest.String(),
+				Err: errors.New("the error holds a secret of the server's own block and was withheld"),
+			})
+		}
+		out.Code, out.Message, out.Data = rpc.Code, rpc.Message, json.RawMessage(rpc.Data)
+	case errors.As(err, &request):
+		out.Message = "the call could not be put into a request"
+	case errors.As(err, &broken):
+		out.Message = "the result does not satisfy the tool's outputSchema"
+	case errors.As(err, &timeout):
+		out.Message = "the upstream server did not answer in time"
+	case errors.As(err, &lost):
+		out.Message = "the connection to the upstream server failed"
+	}
+	if out.Delivered && rpc == nil {
+		out.Message += "; the call may have had effect"
+	}
+	g.log.Warn("call failed", "tool", t.address, "agent", g.agent, "code", out.Code, "delivered", out.Delivered, "error", out.Err)
+	return out
+}
+
+// ownCode says whether a server's error code is its own affair: outside what JSON-RPC and MCP reserve, or one of the two
+// that mean the same on both sides.
+func ownCode(code int64) bool {
+	return code < -32768 || code > -32000 || code == jsonrpc.CodeInvalidParams || code == jsonrpc.CodeInternal
+}

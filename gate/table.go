@@ -1,0 +1,281 @@
+package gate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
+	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/internal/digest"
+	"github.com/mcpcat-dev/mcpcat/internal/lock"
+	"github.com/mcpcat-dev/mcpcat/internal/schema"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/mcp"
+)
+
+// tool is one row of the table that answers both lists and calls.
+type tool struct {
+	name       string // exposed
+	upstream   string // the server's own name for it
+	address    string
+	server     *session
+	digest     digest.Digest // pinned
+	pinned     []byte        // pinned definition
+	definition json.RawMessage
+	parsed     *mcp.Tool
+	input      func() (*schema.Schema, error)
+
+	fault *Refusal                // what catalog and lock alone say; nil if they agree
+	seen  atomic.Pointer[Refusal] // what the last walk said; nil if it passed
+}
+
+// refused returns why the tool is known to be refused, or nil. A server that cannot be reached is no such knowledge.
+func (t *tool) refused() *Refusal {
+	if t.fault != nil {
+		return t.fault
+	}
+	return t.seen.Load()
+}
+
+// judge applies decide to one walk and remembers the outcome.
+func (t *tool) judge(s sight) *Refusal {
+	reason := decide(t.digest, s)
+	if reason == pass {
+		t.seen.Store(nil)
+		return nil
+	}
+	r := &Refusal{Reason: reason, Address: t.address, Locked: t.digest.String()}
+	if s.listed {
+		r.Live = s.digest.String()
+		if reason == Drift {
+			r.Changed = changed(t.pinned, s.definition)
+		}
+	}
+	if reason != Unverified {
+		t.seen.Store(r)
+	}
+	return r
+}
+
+// expose builds the table: a name that catalog and lock both give to the agent, for the same item. What only the lock
+// gives was taken away and is unknown; what only the catalog gives, or what it states otherwise, is refused.
+func (g *Gate) expose(c Config, sessions map[addr.Server]*session) error {
+	var posture error
+	if !sameRecheck(c.Lock.Gate, c.Catalog.Gate.Recheck) {
+		posture = errors.New("the gate block of the catalog is not the applied one: plan and apply it")
+	}
+	exposed, pinnedNames, err := agentTables(c)
+	if err != nil {
+		return err
+	}
+	for _, e := range exposed {
+		s := sessions[e.Item.Server]
+		if s == nil {
+			return &OpenError{What: "catalog", Err: fmt.Errorf("%s belongs to no declared server", e.Item)}
+		}
+		t := &tool{name: e.Name, upstream: e.Item.Name, address: e.Item.String(), server: s}
+		item := c.Lock.Find(e.Item)
+		inLock := pinnedNames == nil || pinnedNames[e.Name] == e.Item
+		switch {
+		case item == nil:
+			t.fault = t.refusal(NotPinned, errors.New("it is not in the lock: plan and apply it"))
+		case !inLock:
+			t.fault = t.refusal(Lock, fmt.Errorf("the lock does not give it to agent %q under this name: plan and apply it", g.agent))
+		case posture != nil:
+			t.fault = t.refusal(Lock, posture)
+		default:
+			if err := sameServer(s.decl, c.Lock.ServerByAddr(e.Item.Server)); err != nil {
+				t.fault = t.refusal(Lock, err)
+			}
+		}
+		if item != nil {
+			if err := t.pin(item); err != nil {
+				return &OpenError{What: "lock", Err: fmt.Errorf("%s: %w", t.address, err)}
+			}
+		}
+		if t.fault != nil {
+			t.fault.Locked = t.lockedText()
+		}
+		g.tools[t.name] = t
+		g.order = append(g.order, t)
+		s.tools = append(s.tools, t)
+	}
+	return nil
+}
+
+func (t *tool) refusal(reason Reason, err error) *Refusal {
+	return &Refusal{Reason: reason, Address: t.address, Err: err}
+}
+
+func (t *tool) lockedText() string {
+	if t.digest.IsZero() {
+		return ""
+	}
+	return t.digest.String()
+}
+
+// agentTables returns what the catalog exposes, by name, and the lock's entry for the agent; for an operator every
+// declared tool under its address, and no entry.
+func agentTables(c Config) ([]catalog.Exposed, map[string]addr.Item, error) {
+	if c.Agent == "" {
+		var all []catalog.Exposed
+		for _, s := range c.Catalog.Servers {
+			if !s.Enabled {
+				continue
+			}
+			for _, d := range s.Tools {
+				item := addr.Item{Server: s.Addr, Kind: addr.Tool, Name: d.Name}
+				all = append(all, catalog.Exposed{Name: item.String(), Item: item})
+			}
+		}
+		slices.SortFunc(all, byName)
+		return all, nil, nil
+	}
+	declared := c.Catalog.Agent(c.Agent)
+	if declared == nil {
+		return nil, nil, &OpenError{What: "agent", Err: fmt.Errorf("the catalog declares no agent %q", c.Agent)}
+	}
+	entry := c.Lock.AgentByName(c.Agent)
+	if entry == nil {
+		return nil, nil, &OpenError{What: "agent", Err: fmt.Errorf("the lock has no agent %q: plan and apply it", c.Agent)}
+	}
+	names := map[string]addr.Item{}
+	for _, t := range entry.Tools {
+		item := c.Lock.Find(t.Address)
+		if item == nil || item.Digest != t.Digest {
+			continue // an entry for another definition gives nothing
+		}
+		names[t.Name] = t.Address
+	}
+	exposed := slices.Clone(declared.Tools)
+	slices.SortFunc(exposed, byName)
+	return exposed, names, nil
+}
+
+func byName(a, b catalog.Exposed) int {
+	switch {
+	case a.Name < b.Name:
+		return -1
+	case a.Name > b.Name:
+		return 1
+	}
+	return 0
+}
+
+// pin takes over the pinned definition.
+func (t *tool) pin(item *lock.Item) error {
+	t.digest, t.pinned = item.Digest, slices.Clone(item.Definition)
+	parsed, err := mcp.ParseTool(t.pinned)
+	if err != nil {
+		return err
+	}
+	if parsed.Name != t.upstream {
+		return fmt.Errorf("the pinned definition has the name %q", parsed.Name)
+	}
+	t.parsed = parsed
+	t.definition, err = renamed(t.pinned, t.upstream, t.name)
+	input := []byte(parsed.InputSchema)
+	t.input = sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(input) })
+	return err
+}
+
+// sameServer compares the posture that the catalog states with the applied one.
+func sameServer(decl *catalog.Server, pinned *lock.Server) error {
+	switch {
+	case pinned == nil:
+		return errors.New("its server is not in the lock: plan and apply it")
+	case decl.EndpointDigest() != pinned.EndpointDigest:
+		return errors.New("the endpoint in the catalog is not the applied one: plan and apply it")
+	case pinned.Protocol != mcp.ProtocolVersion:
+		return fmt.Errorf("it was pinned for protocol %q, want %q", pinned.Protocol, mcp.ProtocolVersion)
+	case !sameTimeouts(strictjson.Value(pinned.Timeouts), decl.Timeouts):
+		return errors.New("the timeouts in the catalog are not the applied ones: plan and apply them")
+	}
+	return nil
+}
+
+// sameTimeouts compares with the lock's canonical object of milliseconds. A lock without one pins none.
+func sameTimeouts(pinned strictjson.Value, t catalog.Timeouts) bool {
+	if len(pinned) == 0 {
+		return true
+	}
+	want := map[string]time.Duration{"connect_ms": t.Connect, "discover_ms": t.Discover, "list_ms": t.List, "call_ms": t.Call}
+	for name, v := range pinned.Members() {
+		ms, ok := v.Int()
+		if d, known := want[name]; !known || !ok || ms != d.Milliseconds() {
+			return false
+		}
+		delete(want, name)
+	}
+	return len(want) == 0
+}
+
+// sameRecheck says whether the catalog checks at least as often as what was applied. To check more often only takes away.
+func sameRecheck(pinned json.RawMessage, r catalog.Recheck) bool {
+	if r.Mode == catalog.RecheckEachCall {
+		return true
+	}
+	v := strictjson.Value(pinned)
+	mode, _ := v.Get("recheck")
+	every, _ := v.Get("every_ms")
+	text, _ := mode.Text()
+	ms, ok := every.Int()
+	return r.Mode == catalog.RecheckInterval && text == r.Mode && ok && r.Every > 0 && r.Every.Milliseconds() <= ms
+}
+
+// renamed returns the definition with the exposed name in place of the server's, all other bytes untouched.
+func renamed(def []byte, from, to string) (json.RawMessage, error) {
+	if from == to {
+		return def, nil
+	}
+	at, n, err := memberValue(def, "name")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(def)+len(to))
+	out = append(out, def[:at]...)
+	out = strictjson.AppendString(out, to)
+	return append(out, def[at+n:]...), nil
+}
+
+// memberValue finds the value of a member of the object src, which has been checked: its offset and length.
+func memberValue(src []byte, name string) (at, n int, err error) {
+	fields, err := strictjson.AppendFields(nil, src, strictjson.Limits{})
+	if err != nil {
+		return 0, 0, err
+	}
+	pos := 1
+	for _, f := range fields {
+		pos = skipSpace(src, pos)
+		pos = skipString(src, pos)
+		pos = skipSpace(src, pos) + 1 // the colon
+		pos = skipSpace(src, pos)
+		if string(f.Name) == name {
+			return pos, len(f.Value), nil
+		}
+		pos = skipSpace(src, pos+len(f.Value)) + 1 // the comma
+	}
+	return 0, 0, fmt.Errorf("definition has no member %q", name)
+}
+
+func skipSpace(src []byte, i int) int {
+	for i < len(src) && (src[i] == ' ' || src[i] == '\t' || src[i] == '\n' || src[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipString returns the offset behind the string that begins at i.
+func skipString(src []byte, i int) int {
+	for i++; i < len(src) && src[i] != '"'; i++ {
+		if src[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
