@@ -71,6 +71,8 @@ func (c *Client) transportError(ctx context.Context, method string, delivered bo
 	switch {
 	case errors.Is(err, transport.ErrClosed):
 		te.Err = ErrClosed
+	case te.Op == "connect" && isTimeout(err):
+		te.Err = &TimeoutError{Op: "connect", After: c.opts.timeouts.Connect}
 	case errors.As(err, &address):
 		return &AddressError{Host: address.Host, Reason: address.Reason, Err: address}
 	case errors.As(err, &challenge):
@@ -95,6 +97,12 @@ func (c *Client) transportError(ctx context.Context, method string, delivered bo
 	return te
 }
 
+// isTimeout reports whether one of the errors in err's chain says that it is a timeout, as those of package net do.
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
 func fromFraming(method string, e *transport.FramingError, limits Limits) error {
 	if errors.Is(e.Err, strictjson.ErrLimit) {
 		return fromStrict(method, e.Err, strictjson.Limits{Bytes: limits.MessageBytes, Depth: limits.JSONDepth})
@@ -110,6 +118,7 @@ func fromFraming(method string, e *transport.FramingError, limits Limits) error 
 var (
 	legacyText  = regexp.MustCompile(`(?i)unsupported protocol version|not initialized|session id`)
 	versionText = regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`)
+	versionOnly = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
 )
 
 // connectError finds out what a failure to connect says about who is there: an older server, or none at all. Everything
@@ -181,7 +190,7 @@ func unsupported(e *UnsupportedVersionError) error {
 		return e
 	}
 	for _, v := range e.Supported {
-		if v < ProtocolVersion && versionText.MatchString(v) {
+		if v < ProtocolVersion && versionOnly.MatchString(v) {
 			return &LegacyServerError{Versions: e.Supported, Err: e}
 		}
 	}

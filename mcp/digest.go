@@ -70,8 +70,7 @@ func ComputeSnapshotDigest(s Snapshot) (SnapshotDigest, error) {
 	if len(doc) > maxSnapshotBytes {
 		return SnapshotDigest{}, tooMuch("snapshot", maxSnapshotBytes, "bytes").err("")
 	}
-	// A page stands two levels deeper here than in its answer.
-	lim := strictjson.Limits{Bytes: maxSnapshotBytes, Depth: strictjson.DefaultMaxDepth + 2}
+	lim := snapshotLimits
 	d, err := digest.OfJSON(kind, doc, lim)
 	if err != nil {
 		return SnapshotDigest{}, fromStrict("", err, lim)

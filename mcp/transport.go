@@ -87,7 +87,23 @@ func NewStreamableHTTPTransport(url string) *HTTPTransport {
 	return &HTTPTransport{URL: url}
 }
 
-//HTTPOPEN
+func (t *HTTPTransport) open(_ context.Context, c *Client) error {
+	if t == nil || t.URL == "" {
+		return &RequestError{Method: "connect", Reason: "transport has no URL"}
+	}
+	if err := c.limit(t.Limits); err != nil {
+		return err
+	}
+	conn, err := transport.NewHTTP(transport.HTTPConfig{
+		URL: t.URL, Headers: t.Headers.Clone(), Authorize: t.Authorize, AllowPrivate: t.AllowPrivate, Redirects: t.Redirects,
+		Connect: c.opts.timeouts.Connect, Limits: c.transportLimits(),
+	})
+	if err != nil {
+		return err
+	}
+	c.conn, c.kind = conn, transportKind{headers: true}
+	return nil
+}
 
 // ioTransport speaks over a pair of streams.
 type ioTransport struct {
