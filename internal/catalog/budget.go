@@ -17,6 +17,8 @@ const (
 	maxElements   = 10_000  // of one value, nested ones counted
 )
 
+const exhaustedSummary = "Expression too large"
+
 // budget is what is left of the limits.
 type budget struct {
 	steps, bytes int
@@ -45,7 +47,7 @@ func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 func (m *metered) exhausted() hcl.Diagnostics {
 	r := m.Expression.Range()
 	return hcl.Diagnostics{{
-		Severity: hcl.DiagError, Summary: "Expression too large", Subject: &r,
+		Severity: hcl.DiagError, Summary: exhaustedSummary, Subject: &r,
 		Detail: "Evaluating the catalog takes more than its limits of steps and memory. Write the values out, or make the collections smaller.",
 	}}
 }

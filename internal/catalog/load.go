@@ -272,13 +272,12 @@ func suggest(name string, candidates, right []string) string {
 	return " Known here: " + strings.Join(right, ", ") + "."
 }
 
-// nearest returns the candidate that is at most a third of name's length, and at least one edit, away; "" if there is
-// none.
+// nearest returns the candidate that is at most two edits, or a third of name's length, away; "" if there is none.
 func nearest(name string, candidates []string) string {
 	if len(name) > 4*maxShownWord {
 		return ""
 	}
-	best, bestDistance := "", max(1, len(name)/3)+1
+	best, bestDistance := "", max(min(len(name)-1, 2), len(name)/3)+1
 	for _, c := range candidates {
 		if d := levenshtein.Distance(name, c, nil); d < bestDistance {
 			best, bestDistance = c, d
@@ -365,7 +364,11 @@ func (l *loader) addHCL(diags hcl.Diagnostics, w where, expr hclsyntax.Expressio
 		if !secret {
 			detail = diag.Escape(cutText(scrub(d.Detail, d.Expression, expr), 1024))
 		}
-		l.fail("catalog.expression", d.Summary, r, w, "%s", detail)
+		code := "catalog.expression"
+		if d.Summary == exhaustedSummary {
+			code = "catalog.limit"
+		}
+		l.fail(code, d.Summary, r, w, "%s", detail)
 	}
 }
 
