@@ -26,10 +26,14 @@ func walk(b []byte) ([]lock.KV, error) {
 	if err != nil {
 		return nil, err
 	}
-	if want := m.pages * pageSize; uint64(len(b)) < want {
-		return nil, damaged("it is cut off: %d bytes, want %d", len(b), want)
-	} else if uint64(len(b)) > want {
-		return nil, damaged("it has %d bytes, but its last page ends at %d", len(b), want)
+	end := m.pages * pageSize
+	if uint64(len(b)) < end {
+		return nil, damaged("it is cut off: %d bytes, want %d", len(b), end)
+	}
+	// bbolt itself leaves room behind the last page when it changes a file; mcpcat never does, so such a file is readable
+	// and not canonical.
+	if !isZero(b[end:]) {
+		return nil, damaged("there is something behind its last page, which ends at byte %d", end)
 	}
 	w := &walker{b: b, pages: m.pages, seen: make([]bool, m.pages)}
 	w.seen[0], w.seen[1] = true, true
@@ -45,6 +49,18 @@ func walk(b []byte) ([]lock.KV, error) {
 		}
 	}
 	return w.copyOut(), nil
+}
+
+func isZero(b []byte) bool {
+	var zero [pageSize]byte
+	for len(b) > 0 {
+		n := min(len(b), pageSize)
+		if !bytes.Equal(b[:n], zero[:n]) {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
 }
 
 func damaged(format string, args ...any) error {
@@ -75,7 +91,7 @@ func looks(b []byte) string {
 		return "JSON text"
 	case bytes.HasPrefix(start, []byte("SQLite format 3\x00")):
 		return "an SQLite database"
-	case bytes.Count(start, []byte{0}) == len(start):
+	case isZero(b):
 		return "nothing but zero bytes"
 	case bytes.IndexByte(start, 0) < 0 && utf8.Valid(trimRune(start)):
 		return "text"

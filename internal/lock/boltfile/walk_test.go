@@ -93,7 +93,12 @@ func TestMutants(t *testing.T) {
 				}
 			}
 		}, 60},
-		{"bytes behind the end", 100, func(b []byte) []byte { return append(b, make([]byte, 1+r.IntN(2*pageSize))...) }, 100},
+		{"bytes behind the end", 100, func(b []byte) []byte {
+			b = append(b, make([]byte, 1+r.IntN(2*pageSize))...)
+			b[len(original)+r.IntN(len(b)-len(original))] = 1
+			return b
+		}, 100},
+		{"zero bytes behind the end", 50, func(b []byte) []byte { return append(b, make([]byte, 1+r.IntN(2*pageSize))...) }, 0},
 		{"meta with a right checksum", 1000, func(b []byte) []byte {
 			m := b[r.IntN(2)*pageSize+pageHeaderSize:]
 			switch at := 16 + 8*r.IntN(5); r.IntN(2) {
@@ -188,7 +193,7 @@ func TestWalkNamesTheFault(t *testing.T) {
 		"cut":             {func(b []byte) []byte { return b[:len(b)-1] }, "it is cut off"},
 		"cut to a page":   {func(b []byte) []byte { return b[:pageSize] }, "it is cut off"},
 		"cut to a word":   {func(b []byte) []byte { return b[:18] }, "it is cut off"},
-		"longer":          {func(b []byte) []byte { return append(b, 0) }, "its last page ends at"},
+		"longer":          {func(b []byte) []byte { return append(b, 0, 1) }, "something behind its last page"},
 		"free list gone":  {func(b []byte) []byte { b[len(b)-pageSize+8] = leafPage; return b }, "not the list of free pages"},
 		"free list short": {func(b []byte) []byte { b[len(b)-pageSize+10] = 1; return b }, "neither used nor free"},
 		"free list long":  {func(b []byte) []byte { le.PutUint16(b[len(b)-pageSize+10:], 60000); return b }, "than it has room for"},

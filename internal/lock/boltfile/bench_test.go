@@ -1,0 +1,182 @@
+package boltfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/mcpcat-dev/mcpcat/internal/lock"
+)
+
+// timed runs f n times and returns the mean.
+func timed(b *testing.B, n int, f func() error) time.Duration {
+	b.Helper()
+	start := time.Now()
+	for range n {
+		if err := f(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(start) / time.Duration(n)
+}
+
+// BenchmarkLoad loads and fully checks a lock: structure, every digest, root, seal, canonical form. The metric ms/lock is
+// the figure to reach.
+func BenchmarkLoad(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {
+			l := makeLock(b, n, 2048)
+			path := put(b, mustEncode(b, l))
+			b.ReportAllocs()
+			for b.Loop() {
+				loaded, err := Load(context.Background(), path)
+				if err != nil || !loaded.Canonical {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms/lock")
+		})
+	}
+}
+
+// BenchmarkOneKey opens a lock of 10,000 tools and finds one of them, as a fresh process does, and compares with bbolt
+// opening the same file and reading the key: without any check. kept/bbolt is a lookup in a lock that is loaded already,
+// which is how the gate does it.
+func BenchmarkOneKey(b *testing.B) {
+	l := makeLock(b, 10000, 2048)
+	path := put(b, mustEncode(b, l))
+	want := l.Items[4321]
+	key := []byte(fmt.Sprintf("tool/%s/%s", want.Addr.Server, want.Addr.Name))
+	base := timed(b, 200, func() error {
+		db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Second})
+		if err != nil {
+			return err
+		}
+		err = db.View(func(tx *bolt.Tx) error {
+			if v := tx.Bucket([]byte(bucketName)).Get(key); !bytes.Contains(v, want.Definition) {
+				return errors.New("key not found")
+			}
+			return nil
+		})
+		return errors.Join(err, db.Close())
+	})
+	kept := mustLoad(b, path).Lock
+	lookup := timed(b, 10000, func() error {
+		if kept.Find(want.Addr) == nil {
+			return errors.New("item not found")
+		}
+		return nil
+	})
+	for b.Loop() {
+		loaded, err := Load(context.Background(), path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if it := loaded.Lock.Find(want.Addr); it == nil || it.Digest != want.Digest {
+			b.Fatal("item not found")
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(base), "checked/bbolt")
+	b.ReportMetric(float64(lookup)/float64(base), "kept/bbolt")
+	b.ReportMetric(float64(base.Nanoseconds())/1000, "bbolt-µs")
+}
+
+// BenchmarkWrite writes a lock of 10,000 tools of 2 KB durably and compares with writing their definitions, concatenated,
+// to one file and syncing it.
+func BenchmarkWrite(b *testing.B) {
+	l := makeLock(b, 10000, 2048)
+	dir := b.TempDir()
+	var raw []byte
+	for i := range l.Items {
+		raw = append(raw, l.Items[i].Definition...)
+	}
+	sync := func(name string, content []byte) error {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(content)
+		return errors.Join(err, f.Sync(), f.Close())
+	}
+	base := func(b *testing.B) time.Duration {
+		return timed(b, 8, func() error { return sync("raw", raw) })
+	}
+	b.Run("encode+sync", func(b *testing.B) {
+		floor := base(b)
+		for b.Loop() {
+			content, err := Encode(l)
+			if err == nil {
+				err = sync("encoded", content)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(floor), "raw")
+		b.ReportMetric(float64(floor.Microseconds())/1000, "raw-ms")
+	})
+	b.Run("replace", func(b *testing.B) {
+		// All of an apply's last step: compare, build, check what was built, write, sync, rename, mirror.
+		floor := base(b)
+		path := filepath.Join(dir, "catalog.lock.db")
+		w, err := OpenWriter(context.Background(), path, filepath.Join(dir, ".mcpcat"), time.Second, "bench")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := w.Replace(nil, l, ""); err != nil {
+			b.Fatal(err)
+		}
+		current := l
+		for b.Loop() {
+			b.StopTimer()
+			next := following(b, current, fmt.Sprint(current.Serial))
+			b.StartTimer()
+			if err := w.Replace(current.Base(), next, ""); err != nil {
+				b.Fatal(err)
+			}
+			current = next
+		}
+		if err := w.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(floor), "raw")
+	})
+}
+
+// BenchmarkParts shows where the time of a load and of a write goes, for 10,000 tools.
+func BenchmarkParts(b *testing.B) {
+	l := makeLock(b, 10000, 2048)
+	file := mustEncode(b, l)
+	entries, err := walk(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, part := range map[string]func() error{
+		"walk":        func() error { _, err := walk(file); return err },
+		"fromEntries": func() error { _, err := lock.FromEntries(entries); return err },
+		"isLayout": func() error {
+			if !isLayout(file, entries) {
+				return errors.New("not canonical")
+			}
+			return nil
+		},
+		"entries": func() error { _, err := l.Entries(); return err },
+		"bbolt":   func() error { _, err := encodeEntries(entries); return err },
+		"layout":  func() error { layout(entries, func(uint64, []byte) bool { return true }); return nil },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := part(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
