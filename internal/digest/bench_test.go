@@ -74,6 +74,10 @@ func hostile(size int) map[string][]byte {
 	docs["names with long common prefixes of 1 KiB"] = object(func(i int) string {
 		return fmt.Sprintf(`"%s%08x":0`, strings.Repeat("a", 1024), scatter(i))
 	})
+	docs["names in groups"] = object(func(i int) string {
+		return fmt.Sprintf(`"%08x%08x%08x":0`, scatter(i/900), scatter(i/30), scatter(i))
+	})
+	docs["names in large groups"] = object(func(i int) string { return fmt.Sprintf(`"%08x%08x":0`, scatter(i/260), scatter(i)) })
 	docs["small objects"] = list(func(int) string { return `{"b":0,"a":0}` })
 	docs["objects of twelve"] = list(func(int) string {
 		return `{"l":0,"k":0,"j":0,"i":0,"h":0,"g":0,"f":0,"e":0,"d":0,"c":0,"b":0,"a":0}`
@@ -84,6 +88,9 @@ func hostile(size int) map[string][]byte {
 	docs["deep arrays"] = list(func(int) string { return strings.Repeat("[", 100) + strings.Repeat("]", 100) })
 	docs["white space"] = list(func(int) string { return " 1 " })
 	docs["escapes apart"] = list(func(int) string { return `"\/a\/a\/a\/a"` })
+	docs["zero bytes in names"] = object(func(i int) string {
+		return fmt.Sprintf(`"%x%s":0`, scatter(i/8), strings.Repeat(`\u0000`, i%8))
+	})
 	docs["escapes"] = list(func(int) string { return `"` + strings.Repeat(`\u00e9`, 64) + `"` })
 	docs["escaped controls"] = list(func(int) string { return `"` + strings.Repeat(`\u0001`, 64) + `"` })
 	docs["surrogate pairs"] = list(func(int) string { return `"` + strings.Repeat(`\ud83d\ude00`, 64) + `"` })

@@ -157,12 +157,9 @@ func OfBytes(kind Kind, b []byte) Digest {
 // which must be an object within the default limits. For a resource the members size and annotations.lastModified are
 // left out, because they change with its content; everything else counts, members that nobody knows included.
 func OfItem(kind Kind, definition []byte) (Digest, error) {
-	if kind == KindResource {
-		v, err := strictjson.Parse(definition, strictjson.Limits{})
-		if err != nil {
-			return Digest{}, err
-		}
-		definition = withoutVolatile(v)
+	definition, err := gated(kind, definition)
+	if err != nil {
+		return Digest{}, err
 	}
 	return withScratch(kind, func(b []byte) ([]byte, error) {
 		return strictjson.AppendCanonicalObject(b, definition, strictjson.Limits{})

@@ -125,9 +125,8 @@ scan:
 		case f.named:
 			b = append(b, '/')
 			name := src[f.from:f.to]
-			cut := len(name) > 6*maxExcerpt // one character takes at most six bytes per byte of its text
-			if cut {
-				name = name[:0]
+			if len(name) > 6*maxExcerpt { // an escape takes at most six bytes for one
+				return string(append(b[:mark], "/..."...))
 			}
 			for _, c := range appendUnescaped(nil, name) {
 				switch c {
@@ -138,9 +137,6 @@ scan:
 				default:
 					b = append(b, c)
 				}
-			}
-			if cut {
-				b = append(b[:mark], make([]byte, maxExcerpt)...)
 			}
 		default:
 			continue

@@ -65,7 +65,8 @@ func (p *parser) number(i int) int {
 // canonical spelling if that is another one.
 func (p *parser) rewrite(start, whole, point, mark, end int) int {
 	lit := p.src[start:end]
-	d, class := normalise(p.digits[:0], whole > start, p.src[whole:point], p.src[min(point+1, mark):mark], p.src[mark:end])
+	d := &p.decimal
+	class := d.normalise(p.digits[:0], whole > start, p.src[whole:point], p.src[min(point+1, mark):mark], p.src[mark:end])
 	switch class {
 	case ClassDigits:
 		return p.fail(start, class, fmt.Sprintf("number with more than %d significant digits", MaxDigits))
@@ -73,12 +74,14 @@ func (p *parser) rewrite(start, whole, point, mark, end int) int {
 		return p.fail(start, class, fmt.Sprintf("number with an exponent beyond ±%d", MaxExponent))
 	}
 	if p.emit {
+		mark := len(p.text)
+		joined := p.lead(start)
 		from := len(p.text)
 		p.text = d.append(p.text)
 		if string(p.text[from:]) == string(lit) {
-			p.text = p.text[:from]
+			p.text = p.text[:mark]
 		} else {
-			p.patch(start, end, from)
+			p.patch(start, end, from, joined)
 		}
 	}
 	return end
@@ -102,11 +105,11 @@ type decimal struct {
 	neg    bool
 }
 
-// normalise reads a number from its parts: the digits before and after the point, and the exponent with its e, the last
-// two possibly empty. The digits of the result are part of one of them or in buf, which has room for MaxDigits. The class
+// normalise sets d to the number with these parts: the digits before and after the point, and the exponent with its e,
+// the last two possibly empty. The digits of d are part of one of them or in buf, which has room for MaxDigits. The class
 // is "" if all is well. It takes linear time in the length of the number, and no exponent is ever expanded.
-func normalise(buf []byte, neg bool, whole, frac, exp []byte) (decimal, Class) {
-	d := decimal{neg: neg}
+func (d *decimal) normalise(buf []byte, neg bool, whole, frac, exp []byte) Class {
+	d.neg = neg
 	frac = trimZeros(frac)
 	switch {
 	case len(whole) == 1 && whole[0] == '0':
@@ -117,13 +120,14 @@ func normalise(buf []byte, neg bool, whole, frac, exp []byte) (decimal, Class) {
 	case len(whole)+len(frac) <= MaxDigits:
 		d.digits, d.x = append(append(buf[:0], whole...), frac...), len(whole)-1
 	default:
-		return decimal{}, ClassDigits
+		return ClassDigits
 	}
 	if len(d.digits) == 0 {
-		return decimal{}, ""
+		d.x, d.neg = 0, false
+		return ""
 	}
 	if len(d.digits) > MaxDigits {
-		return decimal{}, ClassDigits
+		return ClassDigits
 	}
 	if len(exp) > 0 {
 		exp = exp[1:]
@@ -144,9 +148,9 @@ func normalise(buf []byte, neg bool, whole, frac, exp []byte) (decimal, Class) {
 		d.x += e
 	}
 	if d.x > MaxExponent || d.x < -MaxExponent {
-		return decimal{}, ClassExponent
+		return ClassExponent
 	}
-	return d, ""
+	return ""
 }
 
 func trimZeros(digits []byte) []byte {
@@ -158,7 +162,7 @@ func trimZeros(digits []byte) []byte {
 }
 
 // append appends the canonical spelling.
-func (d decimal) append(dst []byte) []byte {
+func (d *decimal) append(dst []byte) []byte {
 	n := len(d.digits)
 	if n == 0 {
 		return append(dst, '0')
@@ -195,7 +199,7 @@ func (d decimal) append(dst []byte) []byte {
 // does not arise.
 //
 // Decimals of up to 15 digits have different doubles, so each is the shortest of its own. None has more than 17.
-func (d decimal) shortest() bool {
+func (d *decimal) shortest() bool {
 	n := len(d.digits)
 	if n <= 15 {
 		return true

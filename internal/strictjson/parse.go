@@ -36,6 +36,8 @@ type parser struct {
 	digits [MaxDigits]byte
 	sorter sorter
 
+	decimal decimal // the number being read
+
 	err *Error
 }
 
@@ -83,6 +85,7 @@ const maxScratch = 32 << 20
 
 func (p *parser) free() {
 	p.src, p.err, p.keepTop = nil, nil, false
+	p.decimal.digits = nil
 	p.first, p.last, p.grow, p.fence = 0, 0, 0, 0
 	p.stack, p.tape, p.events = recycle(p.stack), recycle(p.tape), recycle(p.events)
 	p.text, p.names = recycle(p.text), recycle(p.names)
@@ -195,7 +198,8 @@ func (p *parser) space(i int) int {
 		i++
 	}
 	if p.emit && i > start {
-		p.patch(start, i, len(p.text))
+		joined := p.lead(start)
+		p.patch(start, i, len(p.text), joined)
 	}
 	return i
 }
@@ -203,25 +207,32 @@ func (p *parser) space(i int) int {
 // nearby is the distance up to which two spellings become one event together with the text between them.
 const nearby = 16
 
-// patch lists src[start:end] as spelled text[from:].
+// lead prepares another spelling of the text from start on, which the caller appends to p.text and then either lists
+// with patch or takes back, together with what lead appended.
 //
 // Where spellings stand close together (a list with spaces, a string full of escapes) one event that spells the whole
-// stretch is cheaper than one for each. A stretch may not cross the fence, which stands at both ends of every member and
-// behind every object: members move.
-func (p *parser) patch(start, end, from int) {
+// stretch is cheaper than one for each: then lead appends the text in between. A stretch may not cross the fence, which
+// stands at both ends of every member and behind every object: members move.
+func (p *parser) lead(start int) (joined bool) {
+	k := len(p.events) - 1
+	if k < p.fence {
+		return false
+	}
+	e := &p.events[k]
+	if start-int(e.end) > nearby || e.next != 0 || e.start == e.end || int(e.a+e.n) != len(p.text) {
+		return false
+	}
+	p.text = append(p.text, p.src[e.end:start]...)
+	return true
+}
+
+// patch lists src[start:end] as spelled text[from:].
+func (p *parser) patch(start, end, from int, joined bool) {
 	p.grow += len(p.text) - from - (end - start)
-	if k := len(p.events) - 1; k >= p.fence {
-		e := &p.events[k]
-		if gap := start - int(e.end); gap <= nearby && e.next == 0 && e.start != e.end && int(e.a+e.n) == from {
-			if gap > 0 {
-				n := len(p.text) - from
-				p.text = append(p.text, p.src[e.end:start]...)
-				copy(p.text[from+gap:], p.text[from:from+n])
-				copy(p.text[from:], p.src[e.end:start])
-			}
-			e.end, e.n = uint32(end), uint32(len(p.text))-e.a
-			return
-		}
+	if joined {
+		e := &p.events[len(p.events)-1]
+		e.end, e.n = uint32(end), uint32(len(p.text))-e.a
+		return
 	}
 	p.events = append(p.events, event{
 		start: uint32(start), end: uint32(end), a: uint32(from), n: uint32(len(p.text) - from),

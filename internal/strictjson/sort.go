@@ -98,6 +98,10 @@ const small = 24
 func (p *parser) sort(ms []member) (order []ref, dup int) {
 	s := &p.sorter
 	s.refs = s.refs[:0]
+	if len(ms) == 2 && ms[0].key > ms[1].key {
+		s.refs = append(s.refs, ref{ms[1].key, 1}, ref{ms[0].key, 0})
+		return s.refs, -1
+	}
 	for i := range ms {
 		s.refs = append(s.refs, ref{ms[i].key, uint32(i)})
 	}
@@ -188,8 +192,20 @@ func (p *parser) byName(ms []member, refs []ref) {
 	})
 }
 
+// few is the number of members up to which comparing keys beats counting their bytes.
+const few = 256
+
 // pass sorts refs by key, least significant byte first, leaving out the bytes in which all keys agree. It is stable.
 func (s *sorter) pass(refs []ref) {
+	if len(refs) <= few {
+		slices.SortFunc(refs, func(a, b ref) int {
+			if a.key != b.key {
+				return cmp.Compare(a.key, b.key)
+			}
+			return cmp.Compare(a.index, b.index)
+		})
+		return
+	}
 	first := refs[0].key
 	var differ uint64
 	rising := true

@@ -99,8 +99,9 @@ func (p *parser) escape(i int) int {
 		return i + 2
 	case '/':
 		if p.emit {
+			joined := p.lead(i)
 			p.text = append(p.text, '/')
-			p.patch(i, i+2, len(p.text)-1)
+			p.patch(i, i+2, len(p.text)-1, joined)
 		}
 		return i + 2
 	case 'u':
@@ -124,12 +125,14 @@ func (p *parser) escape(i int) int {
 		end += 6
 	}
 	if p.emit {
+		mark := len(p.text)
+		joined := p.lead(i)
 		from := len(p.text)
 		p.text = appendRune(p.text, r)
 		if string(p.text[from:]) == string(src[i:end]) {
-			p.text = p.text[:from]
+			p.text = p.text[:mark]
 		} else {
-			p.patch(i, end, from)
+			p.patch(i, end, from, joined)
 		}
 	}
 	return end

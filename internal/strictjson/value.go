@@ -217,7 +217,8 @@ func (v Value) decimal() (decimal, bool) {
 			return decimal{}, false
 		}
 	}
-	d, class := normalise(make([]byte, 0, MaxDigits), neg, whole, frac, rest)
+	var d decimal
+	class := d.normalise(make([]byte, 0, MaxDigits), neg, whole, frac, rest)
 	return d, class == ""
 }
 
