@@ -79,11 +79,26 @@ func Decode(src []byte) (*Plan, error) {
 // edited names the first difference between a document and the one that its content gives.
 func edited(got, want []byte) *MismatchError {
 	e := &MismatchError{What: "the plan was edited"}
-	e.Pointer = firstDifference("", strictjson.Value(want), strictjson.Value(got))
+	w, g := members(strictjson.Value(want)), members(strictjson.Value(got))
+	keys := union(w, g)
+	// The digest follows everything else, so it differs whenever anything does: it comes last.
+	slices.SortStableFunc(keys, func(a, b string) int { return last(a) - last(b) })
+	for _, key := range keys {
+		if e.Pointer = firstDifference("/"+escapePointer(diag.Escape(cutText(key))), w[key], g[key]); e.Pointer != "" {
+			break
+		}
+	}
 	if e.Pointer == "" {
 		e.Detail = "white space, order or spelling of its JSON is not as mcpcat writes it"
 	}
 	return e
+}
+
+func last(member string) int {
+	if member == "plan_digest" {
+		return 1
+	}
+	return 0
 }
 
 // firstDifference is the JSON Pointer of the first place where two values differ, going by the order of names; empty if

@@ -460,7 +460,7 @@ func escapePointer(s string) string {
 
 // canonicalText is the canonical form of a value that was checked.
 func canonicalText(v strictjson.Value) string {
-	b, err := strictjson.AppendCanonical(nil, v, strictjson.Limits{Bytes: MaxBytes})
+	b, err := strictjson.AppendCanonical(nil, v, limits)
 	if err != nil {
 		panic("mcpcat: internal error: checked JSON has no canonical form: " + err.Error())
 	}

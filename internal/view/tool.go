@@ -221,6 +221,9 @@ func (p *printer) difference(l plan.Leaf) []span {
 
 // longText reports whether a word by word difference reads better than both texts side by side.
 func longText(l plan.Leaf) bool {
+	if l.Class == plan.DescriptionChanged || l.Class == plan.InstructionsChanged {
+		return true
+	}
 	return len(l.Before) > 48 || len(l.After) > 48 || strings.Contains(string(l.Before)+string(l.After), `\n`)
 }
 
