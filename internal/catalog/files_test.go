@@ -274,8 +274,10 @@ server "a" {
 		t.Errorf("planned:\n%s\nfirst:\n%s", dump(again), dump(first))
 	}
 	for name, change := range map[string]func([]VariableValue) []VariableValue{
-		"one is missing":  func(p []VariableValue) []VariableValue { return p[1:] },
-		"one more":        func(p []VariableValue) []VariableValue { return append(p, VariableValue{Name: "new", Value: []byte("1")}) },
+		"one is missing": func(p []VariableValue) []VariableValue { return p[1:] },
+		"one more": func(p []VariableValue) []VariableValue {
+			return append(p, VariableValue{Name: "new", Value: []byte("1")})
+		},
 		"no longer plain": func(p []VariableValue) []VariableValue { p[0].Sensitive, p[0].Value = true, nil; return p },
 		"wrong type":      func(p []VariableValue) []VariableValue { p[2].Value = []byte("5"); return p },
 		"no JSON":         func(p []VariableValue) []VariableValue { p[2].Value = []byte("["); return p },

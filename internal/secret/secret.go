@@ -15,37 +15,39 @@ import (
 const Mask = "(sensitive)"
 
 // String is a secret text with the reference it came from. The zero String is an absent secret: empty value, empty
-// reference. Strings are not meant to be compared with ==.
+// reference. Strings cannot be compared with ==.
 type String struct {
-	// The value sits behind a pointer because fmt follows the unexported fields of a struct without calling methods,
-	// but prints a pointer below the top level as an address.
-	p *payload
+	// The value sits in a closure because fmt follows the unexported fields of a struct without calling methods, and
+	// for some verbs pointers too, but prints a function as an address.
+	f func() (value, ref string)
 }
-
-type payload struct{ value, ref string }
 
 // New returns the secret value that came from ref, for example var.github_token or env("FILES_API_KEY"). The reference
 // is not secret.
-func New(value, ref string) String { return String{&payload{value, ref}} }
+func New(value, ref string) String {
+	return String{func() (string, string) { return value, ref }}
+}
 
 // Expose returns the value. It is for the place that sends it, and for nothing that prints or stores.
 func (s String) Expose() string {
-	if s.p == nil {
+	if s.f == nil {
 		return ""
 	}
-	return s.p.value
+	value, _ := s.f()
+	return value
 }
 
 // Ref returns the reference given to New.
 func (s String) Ref() string {
-	if s.p == nil {
+	if s.f == nil {
 		return ""
 	}
-	return s.p.ref
+	_, ref := s.f()
+	return ref
 }
 
 // IsZero reports whether s is the zero String.
-func (s String) IsZero() bool { return s.p == nil }
+func (s String) IsZero() bool { return s.f == nil }
 
 // String returns Mask.
 func (String) String() string { return Mask }
