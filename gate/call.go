@@ -20,7 +20,7 @@ import (
 type Request struct {
 	// Name is the exposed name.
 	Name string
-	// Arguments is a JSON object, which is sent byte for byte; nil is sent as no arguments and checked as {}.
+	// Arguments is a JSON object, which is sent byte for byte; empty is sent as no arguments and checked as {}.
 	Arguments json.RawMessage
 }
 
@@ -108,7 +108,7 @@ func (g *Gate) refuse(r *Refusal) error {
 
 // check holds the arguments against the pinned inputSchema. A schema that cannot be applied allows nothing.
 func (t *tool) check(arguments json.RawMessage) error {
-	if arguments == nil {
+	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	if err := strictjson.CheckObject(arguments, strictjson.Limits{}); err != nil {
@@ -135,6 +135,9 @@ func (t *tool) check(arguments json.RawMessage) error {
 // pass makes the call on the connection that was walked and holds the answer to the pinned definition.
 func (g *Gate) pass(ctx context.Context, t *tool, v *view, arguments json.RawMessage) (*Result, error) {
 	s := t.server
+	if len(arguments) == 0 {
+		arguments = nil
+	}
 	round, err := v.conn.client.CallTool(ctx, &mcp.CallToolParams{Tool: t.parsed, Arguments: jsontext.Value(arguments)})
 	switch {
 	case err != nil && g.ctx.Err() != nil:

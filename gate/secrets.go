@@ -89,8 +89,11 @@ func unescaped(text []byte) []byte {
 
 // unit reads four hexadecimal digits.
 func unit(b []byte) rune {
+	if len(b) < 4 {
+		return utf8.RuneError
+	}
 	var r rune
-	for _, c := range b[:min(4, len(b))] {
+	for _, c := range b[:4] {
 		switch {
 		case c >= '0' && c <= '9':
 			c -= '0'

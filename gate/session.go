@@ -291,7 +291,7 @@ func (s *session) look(ctx context.Context) (*view, error) {
 func sightsOf(snapshot *mcp.ToolsSnapshot) (map[string]sight, error) {
 	sights := make(map[string]sight, len(snapshot.Tools)+len(snapshot.Excluded))
 	add := func(name string, definition []byte, excluded bool) error {
-		d, err := digest.OfItem(digest.Tool, definition)
+		d, err := digest.OfItem(digest.KindTool, definition)
 		if err != nil {
 			return fmt.Errorf("definition of a tool: %w", err)
 		}

@@ -138,14 +138,15 @@ func (c *connection) take(ctx context.Context, text []byte) {
 		return
 	}
 	work, cancel := context.WithCancel(ctx)
+	p := &pending{cancel}
 	c.mu.Lock()
 	_, twice := c.pending[m.ID]
 	if !twice {
-		c.pending[m.ID] = &pending{cancel}
+		c.pending[m.ID] = p
 	}
 	c.mu.Unlock()
 	if twice {
-		cancel()
+		p.cancel()
 		// An answer with that id would end the first request.
 		c.fail(jsonrpc.ID{}, newFault(0, jsonrpc.CodeInvalidRequest, "invalid request: its id is that of a request that is still pending"))
 		return
