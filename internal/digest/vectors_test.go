@@ -2,6 +2,7 @@ package digest_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -123,6 +124,7 @@ func makeVectors(t *testing.T) vectors {
 		} else {
 			d, err = digest.OfJSON(in.kind, []byte(in.text), strictjson.Limits{})
 		}
+		checkPreimage(t, in, d, err)
 		var fault *strictjson.Error
 		if errors.As(err, &fault) {
 			v.Refused = string(fault.Class)
@@ -150,4 +152,22 @@ func makeVectors(t *testing.T) vectors {
 		out.Vectors = append(out.Vectors, v)
 	}
 	return out
+}
+
+// checkPreimage holds that what is shown as hashed is what was hashed.
+func checkPreimage(t *testing.T, in input, d digest.Digest, fault error) {
+	t.Helper()
+	var b []byte
+	var err error
+	if itemKinds[in.kind] {
+		b, err = digest.AppendPreimage(nil, in.kind, []byte(in.text))
+	} else {
+		b, err = digest.AppendJSONPreimage(nil, in.kind, []byte(in.text), strictjson.Limits{})
+	}
+	if (err == nil) != (fault == nil) || err != nil && err.Error() != fault.Error() {
+		t.Errorf("%s: the preimage's error is %v, the digest's %v", in.name, err, fault)
+	}
+	if err == nil && sha256.Sum256(b) != d {
+		t.Errorf("%s: preimage %q does not have digest %s", in.name, b, d)
+	}
 }

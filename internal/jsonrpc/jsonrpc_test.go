@@ -150,7 +150,7 @@ func TestJSONErrors(t *testing.T) {
 }
 
 func TestID(t *testing.T) {
-	if parseID(t, "1") != jsonrpc.IntID(1) || parseID(t, `"a"`) != parseID(t, `"a"`) {
+	if a, b := parseID(t, `"a"`), parseID(t, `"a"`); parseID(t, "1") != jsonrpc.IntID(1) || a != b {
 		t.Error("equal ids are not equal")
 	}
 	ids := []jsonrpc.ID{{}, parseID(t, "1"), parseID(t, `"1"`), parseID(t, `"\u0031"`), parseID(t, "-1"), parseID(t, "0"), parseID(t, "-0"), parseID(t, `""`)}

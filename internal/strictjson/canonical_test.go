@@ -142,7 +142,9 @@ func TestLimits(t *testing.T) {
 		{"default depth", strictjson.Limits{}, nest("[", "]", 128), nest("[", "]", 129), strictjson.ClassDepth, 128},
 		{"largest depth", strictjson.Limits{Depth: 1 << 30}, nest("[", "]", 10000), nest("[", "]", 10001), strictjson.ClassDepth, 10000},
 		{
-			"default bytes", strictjson.Limits{}, `"` + strings.Repeat("a", strictjson.DefaultMaxBytes-2) + `"`,
+			"default bytes",
+			strictjson.Limits{},
+			`"` + strings.Repeat("a", strictjson.DefaultMaxBytes-2) + `"`,
 			`"` + strings.Repeat("a", strictjson.DefaultMaxBytes-1) + `"`, strictjson.ClassSize, strictjson.DefaultMaxBytes,
 		},
 		{"exponent", strictjson.Limits{}, `[1e10000]`, `[1e10001]`, strictjson.ClassExponent, 1},
