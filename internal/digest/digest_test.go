@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -143,15 +144,17 @@ func TestAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes sync.Pool forget")
 	}
-	src := toolsResult(20)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools
+	src, large := toolsResult(20), toolsOfSize(4<<20)
 	tool := []byte(`{"name":"n","description":"d"}`)
 	b := []byte("x")
 	for name, f := range map[string]func() error{
 		"OfJSON":  func() error { return discard(OfJSON(KindTools, src, strictjson.Limits{})) },
+		"4 MiB":   func() error { return discard(OfJSON(KindTools, large, strictjson.Limits{})) },
 		"OfItem":  func() error { return discard(OfItem(KindTool, tool)) },
 		"OfBytes": func() error { return discard(OfBytes(KindConfig, b), nil) },
 	} {
-		n := testing.AllocsPerRun(200, func() {
+		n := testing.AllocsPerRun(20, func() {
 			if err := f(); err != nil {
 				t.Fatal(err)
 			}
