@@ -24,7 +24,9 @@ func call(t *testing.T, tool *Tool, message []byte, opts ...Option) (*Round[Call
 	return round, strings.Count(p.Methods(), "tools/call"), err
 }
 
-func answer(result string) []byte { return []byte(`{"jsonrpc":"2.0","id":7001,"result":` + result + `}`) }
+func answer(result string) []byte {
+	return []byte(`{"jsonrpc":"2.0","id":7001,"result":` + result + `}`)
+}
 
 func TestCaseVariants(t *testing.T) {
 	messages := files(t, casetest.Dir(t, "jsonrpc/case-variants"))

@@ -211,6 +211,9 @@ func (p *ToolsPage) append(dst []byte) ([]byte, error) {
 	b.key("tools")
 	b.dst = append(b.dst, '[')
 	for i, t := range p.Tools {
+		if t == nil {
+			return nil, &RequestError{Reason: "digest: tool is nil"}
+		}
 		tool, err := t.usable()
 		if err != nil {
 			return nil, err
