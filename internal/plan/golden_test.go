@@ -167,3 +167,33 @@ func validate(t testing.TB, s *jsonschema.Schema, b []byte) {
 		t.Errorf("the document does not follow docs/schema/plan.schema.json: %v", err)
 	}
 }
+
+// The schema refuses documents that are not plans, so that its approval above means something.
+func TestSchemaRefuses(t *testing.T) {
+	cat, _ := load(t, harbourHCL)
+	src := string(encode(t, makePlan(t, cat, nil, harbour(berth, arrival))))
+	schema := planSchema(t)
+	validate(t, schema, []byte(src))
+	for _, change := range [][2]string{
+		{`{"agents"`, `{"extra":1,"agents"`},
+		{`"kind":"plan"`, `"kind":"verify"`},
+		{`"action":"add","address"`, `"action":"change","address"`},
+		{`"decision":"ask"`, `"decision":"maybe"`},
+		{`"digest":"sha256:`, `"digest":"sha1:`},
+		{`"class":"server_added"`, `"class":"server_moved"`},
+		{`"complete":true,`, ``},
+		{`"status":"checked"`, `"status":"refused"`},
+	} {
+		edited := strings.Replace(src, change[0], change[1], 1)
+		if edited == src {
+			t.Fatalf("the document does not hold %s", change[0])
+		}
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(edited))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema.Validate(doc) == nil {
+			t.Errorf("the schema accepts %s for %s", change[1], change[0])
+		}
+	}
+}

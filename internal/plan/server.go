@@ -36,19 +36,10 @@ func pin(decl *catalog.Server, seen *surface.Server) (lock.Server, error) {
 }
 
 // Timeouts is the canonical JSON in which the lock holds the time limits of a server, as Go writes durations.
-func Timeouts(s *catalog.Server) json.RawMessage {
-	t := s.Timeouts
-	return fmt.Appendf(nil, `{"call":%q,"connect":%q,"discover":%q,"list":%q}`, t.Call, t.Connect, t.Discover, t.List)
-}
+func Timeouts(s *catalog.Server) json.RawMessage { return s.Timeouts.Posture() }
 
 // GateSettings is the canonical JSON in which the lock holds the run-time settings of a catalog.
-func GateSettings(cat *catalog.Catalog) json.RawMessage {
-	r := cat.Gate.Recheck
-	if r.Mode == catalog.RecheckInterval {
-		return fmt.Appendf(nil, `{"every":%q,"recheck":%s}`, r.Every, strictjson.AppendString(nil, r.Mode))
-	}
-	return fmt.Appendf(nil, `{"recheck":%s}`, strictjson.AppendString(nil, r.Mode))
-}
+func GateSettings(cat *catalog.Catalog) json.RawMessage { return cat.Gate.Posture() }
 
 // sections compares the pinned entry of a server with the next one and writes the differences into s.
 func (m *maker) sections(s *Server, pinned *lock.Server, entry *lock.Server, declared map[string]bool) {

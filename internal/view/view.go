@@ -51,8 +51,11 @@ type printer struct {
 	o Options
 }
 
-// minWidth is the width below which lines are not broken further.
-const minWidth = 40
+// minWidth is the width below which lines are not broken further, minText the columns that an indent leaves for text.
+const (
+	minWidth = 40
+	minText  = 16
+)
 
 // commentColumn is where comments stand if the line is shorter.
 const commentColumn = 55
@@ -63,21 +66,17 @@ func (p *printer) blank() { p.b.WriteByte('\n') }
 // flow prints spans as one paragraph behind prefix. Further lines are indented by hang columns. The comment, if any, is
 // put behind the last line, or on a line of its own if it does not fit.
 func (p *printer) flow(prefix string, hang int, comment string, spans ...span) {
-	l := &layout{p: p, hang: hang, limit: p.limit(hang)}
-	l.raw(plain, prefix)
-	l.col = width(prefix)
+	l := &layout{p: p, hang: hang}
+	if p.o.Width > 0 {
+		l.limit = max(p.o.Width, minWidth)
+		l.hang = min(hang, l.limit-minText)
+	}
+	l.span(span{text: prefix})
 	for _, s := range spans {
 		l.span(s)
 	}
 	l.comment(comment)
 	l.end()
-}
-
-func (p *printer) limit(hang int) int {
-	if p.o.Width <= 0 {
-		return 0
-	}
-	return max(p.o.Width, minWidth, hang+20)
 }
 
 type layout struct {
