@@ -1,13 +1,13 @@
 package gate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
@@ -31,7 +31,13 @@ type tool struct {
 	input      func() (*schema.Schema, error)
 
 	fault *Refusal                // what catalog and lock alone say; nil if they agree
-	seen  atomic.Pointer[Refusal] // what the last walk said; nil if it passed
+	seen  atomic.Pointer[finding] // what the last walk said; nil if it passed
+}
+
+// finding is a refusal and the digest that led to it.
+type finding struct {
+	refusal *Refusal
+	live    digest.Digest
 }
 
 // refused returns why the tool is known to be refused, or nil. A server that cannot be reached is no such knowledge.
@@ -39,15 +45,24 @@ func (t *tool) refused() *Refusal {
 	if t.fault != nil {
 		return t.fault
 	}
-	return t.seen.Load()
+	if f := t.seen.Load(); f != nil {
+		return f.refusal
+	}
+	return nil
 }
 
 // judge applies decide to one walk and remembers the outcome.
 func (t *tool) judge(s sight) *Refusal {
 	reason := decide(t.digest, s)
-	if reason == pass {
-		t.seen.Store(nil)
+	known := t.seen.Load()
+	switch {
+	case reason == pass:
+		if known != nil {
+			t.seen.Store(nil)
+		}
 		return nil
+	case known != nil && known.refusal.Reason == reason && known.live == s.digest:
+		return known.refusal
 	}
 	r := &Refusal{Reason: reason, Address: t.address, Locked: t.digest.String()}
 	if s.listed {
@@ -57,7 +72,7 @@ func (t *tool) judge(s sight) *Refusal {
 		}
 	}
 	if reason != Unverified {
-		t.seen.Store(r)
+		t.seen.Store(&finding{r, s.digest})
 	}
 	return r
 }
@@ -193,26 +208,10 @@ func sameServer(decl *catalog.Server, pinned *lock.Server) error {
 		return errors.New("the endpoint in the catalog is not the applied one: plan and apply it")
 	case pinned.Protocol != mcp.ProtocolVersion:
 		return fmt.Errorf("it was pinned for protocol %q, want %q", pinned.Protocol, mcp.ProtocolVersion)
-	case !sameTimeouts(strictjson.Value(pinned.Timeouts), decl.Timeouts):
+	case pinned.Timeouts != nil && !bytes.Equal(pinned.Timeouts, decl.Timeouts.Posture()):
 		return errors.New("the timeouts in the catalog are not the applied ones: plan and apply them")
 	}
 	return nil
-}
-
-// sameTimeouts compares with the lock's canonical object of milliseconds. A lock without one pins none.
-func sameTimeouts(pinned strictjson.Value, t catalog.Timeouts) bool {
-	if len(pinned) == 0 {
-		return true
-	}
-	want := map[string]time.Duration{"connect_ms": t.Connect, "discover_ms": t.Discover, "list_ms": t.List, "call_ms": t.Call}
-	for name, v := range pinned.Members() {
-		ms, ok := v.Int()
-		if d, known := want[name]; !known || !ok || ms != d.Milliseconds() {
-			return false
-		}
-		delete(want, name)
-	}
-	return len(want) == 0
 }
 
 // sameRecheck says whether the catalog checks at least as often as what was applied. To check more often only takes away.
@@ -220,12 +219,8 @@ func sameRecheck(pinned json.RawMessage, r catalog.Recheck) bool {
 	if r.Mode == catalog.RecheckEachCall {
 		return true
 	}
-	v := strictjson.Value(pinned)
-	mode, _ := v.Get("recheck")
-	every, _ := v.Get("every_ms")
-	text, _ := mode.Text()
-	ms, ok := every.Int()
-	return r.Mode == catalog.RecheckInterval && text == r.Mode && ok && r.Every > 0 && r.Every.Milliseconds() <= ms
+	g, err := catalog.ParseGate(pinned)
+	return err == nil && g.Recheck.Mode == r.Mode && r.Every > 0 && r.Every <= g.Recheck.Every
 }
 
 // renamed returns the definition with the exposed name in place of the server's, all other bytes untouched.

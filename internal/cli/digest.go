@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	cli "github.com/urfave/cli/v3"
+
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
+	"github.com/mcpcat-dev/mcpcat/internal/digest"
+	"github.com/mcpcat-dev/mcpcat/internal/observe"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/internal/view"
+)
+
+// itemKinds are digested as the gate does it, snapshotKinds as evidence over whole answers.
+var (
+	itemKinds     = []string{"tool", "prompt", "resource", "resource_template"}
+	snapshotKinds = []string{"tools", "discovery"}
+)
+
+func (a *app) digestCommand() *cli.Command {
+	var kind string
+	var canonical bool
+	kinds := slices.Concat(itemKinds, snapshotKinds)
+	return &cli.Command{
+		Name:      "digest",
+		Usage:     "compute the digest of a definition or of a whole answer",
+		ArgsUsage: "FILE",
+		Description: "FILE holds one JSON object, - means standard input. The kinds tool, prompt, resource and resource_template give the\n" +
+			"digest by which the gate decides; tools and discovery, over the result of tools/list or server/discover, the\n" +
+			"evidence that the lock keeps beside it.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "kind", Usage: "what FILE holds: `" + strings.Join(kinds, "|") + "`", Value: "tool", OnlyOnce: true, Destination: &kind, Validator: func(s string) error {
+				if !slices.Contains(kinds, s) {
+					return fmt.Errorf("got %q, want one of %s", s, strings.Join(kinds, ", "))
+				}
+				return nil
+			}},
+			&cli.BoolFlag{Name: "canonical", Usage: "print the canonical bytes that are hashed, and nothing else", OnlyOnce: true, Destination: &canonical},
+		},
+		Action: func(_ context.Context, c *cli.Command) error {
+			a.kind = "digest"
+			if c.Args().Len() != 1 {
+				return usage("digest takes one file, or - for standard input.")
+			}
+			if canonical && a.flags.json {
+				return usage("-canonical and -json exclude each other.")
+			}
+			b, err := a.input(c.Args().First(), strictjson.DefaultMaxBytes)
+			if err != nil {
+				return err
+			}
+			doc := view.DigestDoc{Kind: kind}
+			var form []byte
+			if slices.Contains(itemKinds, kind) {
+				doc.Digest, err = digest.OfItem(digest.Kind(kind), b)
+				if err == nil {
+					form, err = digest.AppendPreimage(nil, digest.Kind(kind), b)
+				}
+			} else {
+				doc.Digest, form, err = observe.Evidence(kind, b)
+			}
+			if err != nil {
+				return fail(exitFailed, diag.Errorf("digest.refused", "No digest of this", "%s.", upper(diag.Escape(err.Error()))))
+			}
+			switch {
+			case canonical:
+				_, err := a.out.Write(form)
+				return err
+			case a.flags.json:
+				return view.Envelope(a.out, a.kind, nil, doc)
+			default:
+				_, err := fmt.Fprintln(a.out, doc.Digest)
+				return err
+			}
+		},
+	}
+}
+
+// input reads a file of at most max bytes, or standard input for "-".
+func (a *app) input(name string, max int64) ([]byte, error) {
+	var b []byte
+	var err error
+	if name == "-" {
+		b, err = io.ReadAll(io.LimitReader(a.Stdin, max+1))
+		if err == nil && int64(len(b)) > max {
+			err = fmt.Errorf("standard input has more than %d bytes", max)
+		}
+	} else {
+		b, err = readFile(a.path(name), max)
+	}
+	if err != nil {
+		return nil, fail(exitFailed, diag.Errorf("input.unreadable", "Input cannot be read", "%s.", upper(diag.Escape(err.Error()))))
+	}
+	return b, nil
+}

@@ -1,0 +1,186 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/internal/surface"
+	"github.com/mcpcat-dev/mcpcat/mcp"
+)
+
+// The codes of what can go wrong with one server. They are part of the JSON documents and of docs/errors.md.
+const (
+	CodeNotApproved    = "server.not_approved"
+	CodeInterrupted    = "server.interrupted"
+	CodeConnect        = "server.connect_failed"
+	CodeConnectTimeout = "server.connect_timeout"
+	CodeTimeout        = "server.timeout"
+	CodeStart          = "server.start_failed"
+	CodeExited         = "server.exited"
+	CodeUnauthorized   = "server.unauthorized"
+	CodeAddress        = "server.address_refused"
+	CodeHTTPStatus     = "server.http_status"
+	CodeUnsupported    = "server.protocol_unsupported"
+	CodeNotMCP         = "server.not_mcp"
+	CodeProtocol       = "server.protocol_error"
+	CodeLimit          = "server.limit"
+	CodeRPC            = "server.rpc_error"
+	CodeUnstable       = "server.unstable"
+	CodeUnknown        = "server.failed"
+)
+
+// failure is a surface.Failure with the status that goes with it.
+type failure struct {
+	surface.Failure
+	status surface.Status
+}
+
+func unchecked(code, message string, retryable bool) failure {
+	return failure{surface.Failure{Code: code, Message: message, Retryable: retryable}, surface.NotChecked}
+}
+
+func refused(code, message string) failure {
+	return failure{surface.Failure{Code: code, Message: message}, surface.Refused}
+}
+
+func interrupted() failure {
+	return unchecked(CodeInterrupted, "The command was interrupted before this server was asked.", true)
+}
+
+func notApproved(err error) failure {
+	return unchecked(CodeNotApproved, sentence(err.Error()), true)
+}
+
+// classify says in which way a server failed. A server that could not be reached was not checked; one that answered in a
+// way that cannot be pinned is refused.
+func classify(err error, s *catalog.Server) failure {
+	var (
+		legacy   *mcp.LegacyServerError
+		version  *mcp.UnsupportedVersionError
+		notMCP   *mcp.NotMCPError
+		protocol *mcp.ProtocolError
+		limit    *mcp.LimitError
+		unstable *surface.UnstableError
+		auth     *mcp.AuthError
+		address  *mcp.AddressError
+		timeout  *mcp.TimeoutError
+		rpc      *mcp.RPCError
+		lower    *mcp.TransportError
+		syntax   *strictjson.Error
+		request  *mcp.RequestError
+	)
+	switch {
+	case errors.As(err, &legacy):
+		f := refused(CodeUnsupported, older(legacy.Versions))
+		f.Offered = legacy.Versions
+		if errors.As(err, &rpc) {
+			f.RPCCode = rpc.Code
+		}
+		return f
+	case errors.As(err, &version):
+		f := refused(CodeUnsupported, older(version.Supported))
+		f.Offered = version.Supported
+		if version.RPC != nil {
+			f.RPCCode = version.RPC.Code
+		}
+		return f
+	case errors.As(err, &unstable):
+		return refused(CodeUnstable, sentence(strings.TrimPrefix(unstable.Error(), unstable.Server+": ")))
+	case errors.As(err, &notMCP):
+		return refused(CodeNotMCP, sentence(withStderr(notMCP.Error(), err)))
+	case errors.As(err, &auth):
+		return unchecked(CodeUnauthorized, sentence(auth.Error()), false)
+	case errors.As(err, &address):
+		return unchecked(CodeAddress, sentence(address.Error()), false)
+	case errors.As(err, &timeout):
+		code := CodeTimeout
+		if strings.Contains(timeout.Op, "connect") {
+			code = CodeConnectTimeout
+		}
+		return unchecked(code, sentence(withStderr(timeout.Error(), err)), true)
+	case errors.As(err, &protocol):
+		return refused(CodeProtocol, sentence(withStderr(protocol.Error(), err)))
+	case errors.As(err, &limit):
+		return refused(CodeLimit, sentence(limit.Error()))
+	case errors.As(err, &syntax):
+		return refused(CodeProtocol, sentence(err.Error()))
+	case errors.As(err, &lower):
+		code := CodeConnect
+		switch {
+		case lower.Status != 0:
+			code = CodeHTTPStatus
+		case s.Stdio != nil && lower.Delivered:
+			code = CodeExited
+		case s.Stdio != nil:
+			code = CodeStart
+		}
+		return unchecked(code, sentence(withStderr(lower.Error(), err)), true)
+	case errors.As(err, &rpc):
+		f := refused(CodeRPC, sentence(rpc.Error()))
+		f.RPCCode = rpc.Code
+		return f
+	case errors.As(err, &request):
+		return unchecked(CodeUnknown, sentence(request.Error()), false)
+	case errors.Is(err, context.DeadlineExceeded):
+		return unchecked(CodeTimeout, "No complete answer within the time that -timeout allows.", true)
+	case errors.Is(err, context.Canceled):
+		return interrupted()
+	default:
+		return unchecked(CodeUnknown, sentence(err.Error()), true)
+	}
+}
+
+func older(versions []string) string {
+	speaks := "an older revision of MCP"
+	if len(versions) > 0 {
+		speaks = strings.Join(versions, ", ")
+	}
+	return fmt.Sprintf("The server speaks %s; mcpcat needs %s. Put a bridge such as mcp-proxy in front of it, or upgrade it.", speaks, mcp.ProtocolVersion)
+}
+
+// withStderr adds the last line of what a child wrote to its standard error, which is where programs say why they ended.
+func withStderr(text string, err error) string {
+	tail := ""
+	var lower *mcp.TransportError
+	var timeout *mcp.TimeoutError
+	switch {
+	case errors.As(err, &lower):
+		tail = lower.Stderr
+	case errors.As(err, &timeout):
+		tail = timeout.Stderr
+	}
+	tail = lastLine(tail)
+	if tail == "" || strings.Contains(text, tail) {
+		return text
+	}
+	return text + "; its last words were: " + tail
+}
+
+func lastLine(s string) string {
+	// The tail is escaped already: a line end in it is the two characters \n.
+	s = strings.TrimRight(s, "\n ")
+	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
+		s = s[i+1:]
+	}
+	return s
+}
+
+// sentence makes an error text a sentence for people: a capital and a full stop. A method name in front stays as it is.
+// Foreign text in it is escaped by the error that carries it.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	first, _, _ := strings.Cut(s, " ")
+	if c := s[0]; c >= 'a' && c <= 'z' && !strings.ContainsAny(first, "/:") {
+		s = string(c-'a'+'A') + s[1:]
+	}
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}

@@ -1,0 +1,101 @@
+// Package upstream turns a declared server into a connected client.
+//
+// plan, verify, call and serve all come through here, so that what was observed for review and what answers calls later
+// were reached in the same way: same command, environment, headers, identity and limits. It keeps no session, retries
+// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog and mcp.
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/mcp"
+)
+
+// Dialer makes clients for the servers of one catalog.
+type Dialer struct {
+	// Dir is the catalog directory, absolute: relative commands start there, and it is the working directory of children.
+	Dir string
+	// Lookup reads the environment that children may inherit from.
+	Lookup func(name string) (string, bool)
+	// Version is mcpcat's own version, sent as part of the client's identity.
+	Version string
+}
+
+// Connect starts or reaches the server, asks server/discover, and returns a client of MCP 2026-07-28. The caller closes
+// it. Errors are those of mcp.Connect; none holds a secret of the block.
+func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, error) {
+	t, err := d.Transport(s)
+	if err != nil {
+		return nil, err
+	}
+	return mcp.Connect(ctx, t,
+		mcp.WithClientInfo(mcp.Implementation{Name: "mcpcat", Version: d.Version}),
+		mcp.WithTimeouts(mcp.Timeouts{Connect: s.Timeouts.Connect, Discover: s.Timeouts.Discover, List: s.Timeouts.List, Call: s.Timeouts.Call}))
+}
+
+// Transport builds the transport of a declared server without using it.
+func (d Dialer) Transport(s *catalog.Server) (mcp.Transport, error) {
+	switch {
+	case s.HTTP != nil:
+		return d.http(s.HTTP), nil
+	case s.Stdio != nil:
+		return d.stdio(s.Stdio), nil
+	default:
+		return nil, fmt.Errorf("%s has neither an http nor a stdio block", s.Addr)
+	}
+}
+
+func (d Dialer) http(h *catalog.HTTP) mcp.Transport {
+	t := mcp.NewStreamableHTTPTransport(h.URL.Expose())
+	t.AllowPrivate = h.AllowPrivate
+	if len(h.Headers) > 0 || h.Bearer != nil {
+		t.Authorize = func(_ context.Context, header http.Header) error {
+			for _, f := range h.Headers {
+				header.Set(f.Name, f.Value.Expose())
+			}
+			if h.Bearer != nil {
+				header.Set("Authorization", "Bearer "+h.Bearer.Expose())
+			}
+			return nil
+		}
+	}
+	return t
+}
+
+func (d Dialer) stdio(c *catalog.Stdio) mcp.Transport {
+	t := mcp.NewStdioTransport(d.Command(c), c.Args)
+	t.Dir = d.Dir
+	t.Env = d.environment(c)
+	return t
+}
+
+// Command is the path or name that is executed: absolute, relative to the catalog if it has a slash, or a bare name
+// that is looked up in PATH.
+func (d Dialer) Command(c *catalog.Stdio) string {
+	if filepath.IsAbs(c.Command) || !strings.ContainsRune(c.Command, '/') {
+		return c.Command
+	}
+	return filepath.Join(d.Dir, filepath.FromSlash(c.Command))
+}
+
+// environment is what the child gets and nothing else: the inherited names, then the declared variables.
+func (d Dialer) environment(c *catalog.Stdio) []string {
+	env := mcp.MinimalEnv()
+	if c.InheritSet {
+		env = []string{}
+		for _, name := range c.InheritEnv {
+			if v, ok := d.Lookup(name); ok {
+				env = append(env, name+"="+v)
+			}
+		}
+	}
+	for _, v := range c.Env {
+		env = append(env, v.Name+"="+v.Value.Expose())
+	}
+	return env
+}
