@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -101,8 +102,16 @@ func (g *Gate) Check(ctx context.Context, r Request) error {
 }
 
 func (g *Gate) refuse(r *Refusal) error {
-	g.log.Warn("call refused", "tool", r.Address, "agent", g.agent, "reason", string(r.Reason), "locked", r.Locked, "live", r.Live,
-		"changed", r.Changed, "error", r.Err)
+	if g.log.Enabled(g.ctx, slog.LevelWarn) {
+		attrs := []slog.Attr{
+			slog.String("tool", r.Address), slog.String("agent", g.agent), slog.String("reason", string(r.Reason)),
+			slog.String("locked", r.Locked), slog.String("live", r.Live), slog.Any("changed", r.Changed),
+		}
+		if r.Err != nil {
+			attrs = append(attrs, slog.Any("error", r.Err))
+		}
+		g.log.LogAttrs(g.ctx, slog.LevelWarn, "call refused", attrs...)
+	}
 	return r
 }
 
@@ -111,9 +120,6 @@ func (t *tool) check(arguments json.RawMessage) error {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
-	if err := strictjson.CheckObject(arguments, strictjson.Limits{}); err != nil {
-		return &ArgumentsError{Keyword: "type"}
-	}
 	policy := func(err error) error {
 		return &Refusal{Reason: Policy, Address: t.address, Locked: t.digest.String(), Err: err}
 	}
@@ -121,12 +127,17 @@ func (t *tool) check(arguments json.RawMessage) error {
 	if err != nil {
 		return policy(fmt.Errorf("inputSchema: %w", err))
 	}
-	var invalid *schema.ValidationError
+	var (
+		invalid *schema.ValidationError
+		broken  *schema.InstanceError
+	)
 	switch err := input.Validate(arguments); {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
 		return &ArgumentsError{Pointer: invalid.InstancePointer, Keyword: invalid.Keyword}
+	case errors.As(err, &broken): // no strict JSON; every inputSchema wants an object
+		return &ArgumentsError{Keyword: "type"}
 	default:
 		return policy(fmt.Errorf("arguments could not be checked: %w", err))
 	}

@@ -253,16 +253,16 @@ func TestCatalogAndLock(t *testing.T) {
 		}, map[string]Reason{"berth_status": pass, "tide_table": Lock}},
 		{"settings not applied", both + "\nmcpcat {\n  gate {\n    recheck = \"10s\"\n  }\n}\n", nil, map[string]Reason{"tide_table": Lock}},
 		{"settings applied", both + "\nmcpcat {\n  gate {\n    recheck = \"10s\"\n  }\n}\n", func(l *lock.Lock) {
-			l.Gate = json.RawMessage(`{"every_ms":10000,"recheck":"interval"}`)
+			l.Gate = json.RawMessage(`{"every":"10s","recheck":"interval"}`)
 		}, map[string]Reason{"tide_table": pass}},
 		{"settings stricter than applied", both, func(l *lock.Lock) {
-			l.Gate = json.RawMessage(`{"every_ms":10000,"recheck":"interval"}`)
+			l.Gate = json.RawMessage(`{"every":"10s","recheck":"interval"}`)
 		}, map[string]Reason{"tide_table": pass}},
 		{"timeouts not applied", both, func(l *lock.Lock) {
-			l.Servers[0].Timeouts = json.RawMessage(`{"call_ms":1,"connect_ms":5000,"discover_ms":10000,"list_ms":20000}`)
+			l.Servers[0].Timeouts = json.RawMessage(`{"call":"1ms","connect":"5s","discover":"10s","list":"20s"}`)
 		}, map[string]Reason{"tide_table": Lock}},
 		{"timeouts applied", both, func(l *lock.Lock) {
-			l.Servers[0].Timeouts = json.RawMessage(`{"call_ms":60000,"connect_ms":5000,"discover_ms":10000,"list_ms":20000}`)
+			l.Servers[0].Timeouts = json.RawMessage(`{"call":"1m0s","connect":"5s","discover":"10s","list":"20s"}`)
 		}, map[string]Reason{"tide_table": pass}},
 	}
 	for _, c := range cases {
@@ -475,7 +475,7 @@ func TestInterval(t *testing.T) {
 	settings := "\nmcpcat {\n  gate {\n    recheck = \"1h\"\n  }\n}\n"
 	dir := write(t, o.catalogText("", "berth_status")+settings)
 	l := pin(t, load(t, dir), berthStatus)
-	l.Gate = json.RawMessage(`{"every_ms":3600000,"recheck":"interval"}`)
+	l.Gate = json.RawMessage(`{"every":"1h0m0s","recheck":"interval"}`)
 	if err := lock.Seal(l); err != nil {
 		t.Fatal(err)
 	}
