@@ -1,0 +1,245 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpcat-dev/mcpcat/internal/mcptest"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+)
+
+// specSum is the SHA-256 of the official schema of revision 2026-07-28.
+const specSum = "ef70b61f99b6d2e5e3b46863822eab08dff6a45bedc7a08914e0e5b133f40203"
+
+// spec is the official schema, which is not part of the repository.
+type spec struct {
+	compiler *jsonschema.Compiler
+	defs     map[string]struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+}
+
+// openSpec finds the schema, or skips the test; with MCPCAT_REQUIRE_SPEC=1 its absence is an error.
+func openSpec(t *testing.T) *spec {
+	t.Helper()
+	const name = "mcp-2026-07-28.schema.json"
+	repo, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := []string{filepath.Join(repo, "testdata", "spec", name), filepath.Join(repo, "..", "shared", "schema", name)}
+	if env := os.Getenv("MCPCAT_SPEC_SCHEMA"); env != "" {
+		places = []string{env}
+	}
+	var b []byte
+	for _, place := range places {
+		if b, err = os.ReadFile(place); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		if os.Getenv("MCPCAT_REQUIRE_SPEC") == "1" {
+			t.Fatalf("official schema: %v", err)
+		}
+		t.Skip("official schema not found: set MCPCAT_SPEC_SCHEMA, or run make schema")
+	}
+	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != specSum {
+		t.Fatalf("official schema has SHA-256 %x, want %s", sum, specSum)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &spec{compiler: jsonschema.NewCompiler()}
+	if err := s.compiler.AddResource("spec.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	var parsed struct {
+		Defs json.RawMessage `json:"$defs"`
+	}
+	if err := json.Unmarshal(b, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(parsed.Defs, &s.defs); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// validate holds a JSON text against one definition of the schema.
+func (s *spec) validate(t *testing.T, def string, b []byte) error {
+	t.Helper()
+	schema, err := s.compiler.Compile("spec.json#/$defs/" + def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(v)
+}
+
+// TestRequestsMatchSpec holds every request that the client can send against the official schema.
+func TestRequestsMatchSpec(t *testing.T) {
+	s := openSpec(t)
+	title, theme := "T", "dark"
+	c, p := pipe(t, mcptest.Serve(func(c *mcptest.Conn, r mcptest.Request) {
+		if r.Method == "tools/list" {
+			c.Result(r, page(""))
+			return
+		}
+		c.Result(r, `{"resultType":"input_required","requestState":"s"}`)
+	}), WithCapabilities(ClientCapabilities{ElicitationForm: true, ElicitationURL: true, Sampling: true, SamplingTools: true, SamplingContext: true, Roots: true}),
+		WithClientInfo(Implementation{Name: "n", Version: "1", Title: &title, WebsiteURL: &title, Icons: []Icon{{Src: "data:,x", Theme: &theme, Sizes: []string{"any"}}}}))
+	cursor := ""
+	meta := RequestMeta{
+		LogLevel: LogEmergency, OnProgress: func(Progress) {},
+		Extra: map[string]jsontext.Value{"com.example/x": jsontext.Value(`[1]`), "traceparent": jsontext.Value(traceparent)},
+	}
+	if _, err := c.ListTools(t.Context(), &ListParams{Cursor: &cursor, Meta: meta}); err != nil {
+		t.Fatal(err)
+	}
+	params := &CallToolParams{Tool: mustTool(t, tide), Arguments: jsontext.Value(`{"harbour":"north"}`), Meta: meta}
+	round, err := c.CallTool(t.Context(), params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if params.Continue, err = round.InputRequired.Answer(nil); err != nil {
+		t.Fatal(err)
+	}
+	params.Meta.Capabilities = &ClientCapabilities{}
+	if _, err := c.CallTool(t.Context(), params); err != nil {
+		t.Fatal(err)
+	}
+	form := &InputRequired{Requests: map[string]InputRequest{"k": {}}}
+	if params.Continue, err = form.Answer(map[string]jsontext.Value{"k": jsontext.Value(`{"action":"decline"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CallTool(t.Context(), params); err != nil {
+		t.Fatal(err)
+	}
+	defs := map[string]string{"server/discover": "DiscoverRequest", "tools/list": "ListToolsRequest", "tools/call": "CallToolRequest"}
+	requests := p.Requests()
+	if len(requests) != 5 {
+		t.Fatalf("sent %q, want five requests", p.Methods())
+	}
+	for _, r := range requests {
+		for _, def := range []string{defs[r.Method], "JSONRPCRequest", "ClientRequest"} {
+			if err := s.validate(t, def, r.Raw); err != nil {
+				t.Errorf("%s is no %s: %v", r.Raw, def, err)
+			}
+		}
+	}
+}
+
+// TestTypesMatchSpec compares the members that the decoders look at with those of the official schema, both ways: a
+// member that the schema knows and whose type is wrong must be refused, and one that it requires must not be left out.
+func TestTypesMatchSpec(t *testing.T) {
+	s := openSpec(t)
+	limits, _ := Limits{}.filled(Limits{})
+	all := ClientCapabilities{ElicitationForm: true, ElicitationURL: true, Sampling: true, SamplingTools: true, SamplingContext: true, Roots: true}
+	inTool := func(member string) func(strictjson.Value) *fault {
+		return func(v strictjson.Value) *fault {
+			text := `{"name":"a","inputSchema":{"type":"object"},"` + member + `":` + string(v) + `}`
+			_, f := decodeTool(strictjson.Value(text), &limits)
+			return f
+		}
+	}
+	block := func(v strictjson.Value) *fault { _, f := decodeBlock(v); return f }
+	for def, test := range map[string]struct {
+		good   string
+		decode func(strictjson.Value) *fault
+		// free are members of any type.
+		free []string
+	}{
+		"Tool": {`{"name":"a","title":"","description":"","icons":[],"inputSchema":{"type":"object"},"outputSchema":{},"annotations":{},"_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeTool(v, &limits); return f }, nil},
+		"ToolAnnotations": {`{"title":"","readOnlyHint":true,"destructiveHint":true,"idempotentHint":true,"openWorldHint":true}`, inTool("annotations"), nil},
+		"Icon":            {`{"src":"","mimeType":"","sizes":[],"theme":"dark"}`, func(v strictjson.Value) *fault { _, f := decodeIcon(v); return f }, nil},
+		"Implementation": {`{"name":"","version":"","title":"","description":"","websiteUrl":"","icons":[]}`,
+			func(v strictjson.Value) *fault { _, f := decodeImplementation(v); return f }, nil},
+		"ListToolsResult": {`{"resultType":"complete","tools":[],"nextCursor":"","ttlMs":0,"cacheScope":"public","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeToolsPage(v, &limits, true); return f }, nil},
+		"DiscoverResult": {`{"resultType":"complete","supportedVersions":[],"capabilities":{},"instructions":"","ttlMs":0,"cacheScope":"public","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeDiscovery(v); return f }, nil},
+		"ServerCapabilities": {`{"tools":{},"resources":{},"prompts":{},"logging":{},"completions":{},"experimental":{},"extensions":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeCapabilities(v); return f }, nil},
+		"CallToolResult": {`{"resultType":"complete","content":[],"structuredContent":1,"isError":false,"_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeCallRound(v, all); return f }, []string{"structuredContent"}},
+		"InputRequiredResult": {`{"resultType":"input_required","inputRequests":{},"requestState":"","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeCallRound(v, all); return f }, nil},
+		"TextContent":      {`{"type":"text","text":"","annotations":{},"_meta":{}}`, block, nil},
+		"ImageContent":     {`{"type":"image","data":"","mimeType":"","annotations":{},"_meta":{}}`, block, nil},
+		"AudioContent":     {`{"type":"audio","data":"","mimeType":"","annotations":{},"_meta":{}}`, block, nil},
+		"ResourceLink":     {`{"type":"resource_link","uri":"a:b","name":"","title":"","description":"","mimeType":"","size":1,"icons":[],"annotations":{},"_meta":{}}`, block, nil},
+		"EmbeddedResource": {`{"type":"resource","resource":{"uri":"a:b","text":""},"annotations":{},"_meta":{}}`, block, nil},
+		"TextResourceContents": {`{"uri":"a:b","text":"","mimeType":"","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeResourceContents(v); return f }, nil},
+		"Annotations": {`{"audience":[],"priority":0,"lastModified":""}`, func(v strictjson.Value) *fault { _, f := decodeAnnotations(v); return f }, nil},
+	} {
+		if f := test.decode(strictjson.Value(test.good)); f != nil {
+			t.Errorf("%s: %s is refused: %v", def, test.good, f)
+			continue
+		}
+		if err := s.validate(t, def, []byte(test.good)); err != nil {
+			t.Errorf("%s: %s is not valid by the schema: %v", def, test.good, err)
+		}
+		members := map[string]json.RawMessage{}
+		if err := json.Unmarshal([]byte(test.good), &members); err != nil {
+			t.Fatal(err)
+		}
+		known := s.defs[def]
+		for name := range members {
+			if _, ok := known.Properties[name]; !ok {
+				t.Errorf("%s: member %s is not in the schema", def, name)
+			}
+		}
+		for name := range known.Properties {
+			if _, ok := members[name]; !ok {
+				t.Errorf("%s: member %s of the schema is not tested", def, name)
+			}
+			// An object with null or a fraction in it is not among these: the schema's JSONValue leaves both out by mistake.
+			for _, wrong := range []string{`null`, `[null]`, `-1.5`, `{"a":true}`} {
+				changed := with(members, name, wrong)
+				if s.validate(t, def, changed) != nil && test.decode(changed) == nil && !slices.Contains(test.free, name) {
+					t.Errorf("%s: %s is accepted, the schema refuses it", def, changed)
+				}
+			}
+		}
+		for _, name := range known.Required {
+			if changed := with(members, name, ""); test.decode(changed) == nil {
+				t.Errorf("%s: %s is accepted without the required %s", def, changed, name)
+			}
+		}
+		if changed := with(members, "com.example/unknown", `{"a":[null,1.5]}`); test.decode(changed) != nil {
+			t.Errorf("%s: an unknown member is refused: %v", def, test.decode(changed))
+		}
+	}
+}
+
+// with returns the object with the member set to value, or without it if value is empty.
+func with(members map[string]json.RawMessage, name, value string) strictjson.Value {
+	var out []string
+	for key, v := range members {
+		if key != name {
+			out = append(out, fmt.Sprintf("%q:%s", key, v))
+		}
+	}
+	if value != "" {
+		out = append(out, fmt.Sprintf("%q:%s", name, value))
+	}
+	return strictjson.Value("{" + strings.Join(out, ",") + "}")
+}
