@@ -35,10 +35,10 @@ func judge(t *testing.T, what string, original, mutant []byte, want *lock.Lock) 
 // TestMutants damages a lock file in every way that was seen to make bbolt panic, fault, loop or lie. Every mutant is
 // refused or has the same content; none of them ends the process or the patience of the test.
 func TestMutants(t *testing.T) {
-	l := makeLock(t, 80, 700)
+	l := makeLock(t, 40, 700)
 	original := mustEncode(t, l)
 	pages := len(original) / pageSize
-	if pages < 20 {
+	if pages < 15 {
 		t.Fatalf("fixture has %d pages, too few for a test of pages", pages)
 	}
 	if judge(t, "the original", original, original, l) {
@@ -51,39 +51,39 @@ func TestMutants(t *testing.T) {
 		mutate func(b []byte) []byte
 		least  int // refusals among 100 mutants
 	}{
-		{"one byte", 2000, func(b []byte) []byte { b[r.IntN(len(b))] ^= byte(1 + r.IntN(255)); return b }, 30},
-		{"16 bytes", 1000, func(b []byte) []byte {
+		{"one byte", 1000, func(b []byte) []byte { b[r.IntN(len(b))] ^= byte(1 + r.IntN(255)); return b }, 30},
+		{"16 bytes", 500, func(b []byte) []byte {
 			at := r.IntN(len(b) - 16)
 			for i := range 16 {
 				b[at+i] = byte(r.Uint32())
 			}
 			return b
 		}, 30},
-		{"page header and elements", 1500, func(b []byte) []byte {
+		{"page header and elements", 800, func(b []byte) []byte {
 			at := r.IntN(pages)*pageSize + r.IntN(16+64)
 			for i := range 4 {
 				b[at+i] = byte(r.Uint32())
 			}
 			return b
 		}, 70},
-		{"small number in a page header", 1500, func(b []byte) []byte {
+		{"small number in a page header", 800, func(b []byte) []byte {
 			b[r.IntN(pages)*pageSize+r.IntN(16)] = byte(r.IntN(32))
 			return b
 		}, 40},
-		{"cut off", 500, func(b []byte) []byte { return b[:r.IntN(len(b))] }, 100},
-		{"one page zeroed", 500, func(b []byte) []byte { clear(b[r.IntN(pages)*pageSize:][:pageSize]); return b }, 80},
-		{"two pages swapped", 500, func(b []byte) []byte {
+		{"cut off", 200, func(b []byte) []byte { return b[:r.IntN(len(b))] }, 100},
+		{"one page zeroed", 200, func(b []byte) []byte { clear(b[r.IntN(pages)*pageSize:][:pageSize]); return b }, 80},
+		{"two pages swapped", 200, func(b []byte) []byte {
 			i, j := r.IntN(pages), r.IntN(pages)
 			page := bytes.Clone(b[i*pageSize:][:pageSize])
 			copy(b[i*pageSize:], b[j*pageSize:][:pageSize])
 			copy(b[j*pageSize:], page)
 			return b
 		}, 80},
-		{"one page copied over another", 500, func(b []byte) []byte {
+		{"one page copied over another", 200, func(b []byte) []byte {
 			copy(b[r.IntN(pages)*pageSize:][:pageSize], b[r.IntN(pages)*pageSize:])
 			return b
 		}, 80},
-		{"page reference", 500, func(b []byte) []byte {
+		{"page reference", 300, func(b []byte) []byte {
 			// Any 8 bytes that hold the number of a page get that of another.
 			for {
 				at := r.IntN(len(b)/8) * 8
@@ -99,7 +99,7 @@ func TestMutants(t *testing.T) {
 			return b
 		}, 100},
 		{"zero bytes behind the end", 50, func(b []byte) []byte { return append(b, make([]byte, 1+r.IntN(2*pageSize))...) }, 0},
-		{"meta with a right checksum", 1000, func(b []byte) []byte {
+		{"meta with a right checksum", 600, func(b []byte) []byte {
 			m := b[r.IntN(2)*pageSize+pageHeaderSize:]
 			switch at := 16 + 8*r.IntN(5); r.IntN(2) {
 			case 0:
