@@ -1,0 +1,209 @@
+package contact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/internal/lock"
+)
+
+// load writes a catalog with one server block into dir and returns that server.
+func load(t *testing.T, dir, block string) *catalog.Server {
+	t.Helper()
+	text := fmt.Sprintf("server \"harbour\" {\n%s\n}\n", block)
+	if err := os.WriteFile(filepath.Join(dir, "catalog.hcl"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cat, diags := catalog.Load(catalog.Options{Dir: dir, Lookup: func(name string) (string, bool) { return "s3cret-value", name == "TOKEN" }})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return cat.Servers[0]
+}
+
+func pinned(s *catalog.Server) *lock.Lock {
+	return &lock.Lock{Servers: []lock.Server{{Addr: s.Addr, Endpoint: s.Endpoint(), EndpointDigest: s.EndpointDigest()}}}
+}
+
+const remote = "http {\n    url = \"https://harbour.example/mcp\"\n    auth {\n      bearer = env(\"TOKEN\")\n    }\n  }"
+
+func TestApprove(t *testing.T) {
+	dir := t.TempDir()
+	s := load(t, dir, "  "+remote)
+	other := load(t, t.TempDir(), "  "+strings.Replace(remote, "harbour.example", "elsewhere.example", 1))
+	tests := []struct {
+		name string
+		keep Keeper
+		want string // part of the reason; empty: approved
+	}{
+		{"nothing locked", Keeper{Mode: Locked}, "nothing is locked"},
+		{"locked", Keeper{Mode: Locked, Base: pinned(s)}, ""},
+		{"another endpoint locked", Keeper{Mode: Locked, Base: pinned(other)}, "differs from the one in the lock"},
+		{"not in the lock", Keeper{Mode: Locked, Base: &lock.Lock{}}, "not in the lock"},
+		{"all", Keeper{Mode: All}, ""},
+		{"none, although locked", Keeper{Mode: None, Base: pinned(s)}, "-contact=none"},
+		{"no mode", Keeper{Base: pinned(s)}, "unknown contact mode"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.keep.Dir = dir
+			err := tt.keep.Approve(t.Context(), s)
+			var no *NotApprovedError
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("Approve = %v, want nil", err)
+			case tt.want != "" && !errors.As(err, &no):
+				t.Errorf("Approve = %v, want a *NotApprovedError", err)
+			case tt.want != "" && !strings.Contains(no.Reason, tt.want):
+				t.Errorf("reason = %q, want %q in it", no.Reason, tt.want)
+			}
+		})
+	}
+}
+
+// TestAsk puts the question once: a yes is remembered for this catalog and this endpoint, a no is not.
+func TestAsk(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	s := load(t, dir, "  "+remote)
+	asked, answer := 0, false
+	keeper := func(dir string) *Keeper {
+		return &Keeper{Mode: Locked, Dir: dir, State: state, Ask: func(_ context.Context, q Question) (bool, error) {
+			asked++
+			if q.Server != "server.harbour" || q.Transport != "http" || q.Target != "https://harbour.example/mcp" || len(q.Secrets) != 1 || q.Secrets[0] != `env("TOKEN")` {
+				t.Errorf("question = %+v", q)
+			}
+			if strings.Contains(fmt.Sprintf("%+v", q), "s3cret") {
+				t.Errorf("question holds the secret: %+v", q)
+			}
+			return answer, nil
+		}}
+	}
+	if err := keeper(dir).Approve(t.Context(), s); err == nil || asked != 1 {
+		t.Fatalf("after a no: Approve = %v, asked %d times", err, asked)
+	}
+	answer = true
+	for range 2 {
+		if err := keeper(dir).Approve(t.Context(), s); err != nil || asked != 2 {
+			t.Fatalf("after a yes: Approve = %v, asked %d times, want 2", err, asked)
+		}
+	}
+	// Remembered without anybody to ask, but only for this catalog and this endpoint.
+	quiet := &Keeper{Mode: Locked, Dir: dir, State: state}
+	if err := quiet.Approve(t.Context(), s); err != nil {
+		t.Errorf("remembered endpoint: %v", err)
+	}
+	elsewhere := t.TempDir()
+	if err := (&Keeper{Mode: Locked, Dir: elsewhere, State: state}).Approve(t.Context(), load(t, elsewhere, "  "+remote)); err == nil {
+		t.Error("an acceptance for one catalog approved another")
+	}
+	changed := load(t, dir, "  "+strings.Replace(remote, "/mcp", "/mcp2", 1))
+	if err := quiet.Approve(t.Context(), changed); err == nil {
+		t.Error("an acceptance for one endpoint approved another")
+	}
+
+	files, err := filepath.Glob(filepath.Join(state, "contacts", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files = %v, %v, want one", files, err)
+	}
+	info, err := os.Stat(files[0])
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil || strings.Contains(string(b), "s3cret") {
+		t.Errorf("file of acceptances: %v, %s", err, b)
+	}
+
+	// Damage is no acceptance.
+	for _, text := range []string{"", "{", `{"catalog":"/other","endpoints":[]}`, `{"catalog":"` + dir + `","catalog":"x"}`} {
+		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := quiet.Approve(t.Context(), s); err == nil {
+			t.Errorf("acceptances %q: approved", text)
+		}
+	}
+}
+
+func TestAskFails(t *testing.T) {
+	dir := t.TempDir()
+	s := load(t, dir, "  "+remote)
+	want := errors.New("terminal is gone")
+	k := &Keeper{Mode: Locked, Dir: dir, Ask: func(context.Context, Question) (bool, error) { return true, want }}
+	if err := k.Approve(t.Context(), s); !errors.Is(err, want) {
+		t.Errorf("Approve = %v, want %v", err, want)
+	}
+}
+
+// TestCheckout: a lock does not vouch for a command whose program a pull request can change.
+func TestCheckout(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "deploy", "catalog")
+	outside := t.TempDir()
+	for _, d := range []string{dir, filepath.Join(root, ".git"), filepath.Join(root, "bin")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := map[string]os.FileMode{
+		filepath.Join(root, "bin", "tool"): 0o755, filepath.Join(dir, "server.js"): 0o644, filepath.Join(dir, "data.json"): 0o644, filepath.Join(dir, "plain"): 0o644,
+		filepath.Join(outside, "tool"): 0o755, filepath.Join(outside, "server.js"): 0o644,
+	}
+	for name, mode := range files {
+		text := "{}"
+		if filepath.Base(name) == "plain" {
+			text = "#!/bin/sh\n"
+		}
+		if err := os.WriteFile(name, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "bin", "tool"), filepath.Join(outside, "link")); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		command string
+		args    []string
+		inside  bool
+	}{
+		{filepath.Join(outside, "tool"), nil, false},
+		{filepath.Join(outside, "tool"), []string{"data.json", "--data=data.json", "missing.js"}, false},
+		{filepath.Join(outside, "tool"), []string{"server.js"}, true},
+		{filepath.Join(outside, "tool"), []string{"--script=server.js"}, true},
+		{filepath.Join(outside, "tool"), []string{"plain"}, true},
+		{filepath.Join(outside, "tool"), []string{"../../bin/tool"}, true},
+		{filepath.Join(outside, "tool"), []string{filepath.Join(outside, "server.js")}, false},
+		{filepath.Join(outside, "link"), nil, true},
+		{"./server.js", nil, true},
+		{"../../bin/tool", nil, true},
+		{"sh", []string{"data.json"}, true},
+		{"sh", []string{"-c", "true"}, false},
+	}
+	for _, tt := range tests {
+		quoted := make([]string, len(tt.args))
+		for i, a := range tt.args {
+			quoted[i] = fmt.Sprintf("%q", a)
+		}
+		s := load(t, dir, fmt.Sprintf("  stdio {\n    command = %q\n    args = [%s]\n  }", tt.command, strings.Join(quoted, ", ")))
+		err := (&Keeper{Mode: Locked, Dir: dir, Base: pinned(s)}).Approve(t.Context(), s)
+		if (err != nil) != tt.inside {
+			t.Errorf("%s %q: Approve = %v, want it refused: %v", tt.command, tt.args, err, tt.inside)
+		}
+	}
+}
+
+func TestInterpreter(t *testing.T) {
+	for name, want := range map[string]bool{
+		"node": true, "/usr/bin/python3.12": true, "python3": true, "bash": true, "Node.exe": true, "npx": true, "harbour": false, "nodemon-like": false, "gopls": false,
+	} {
+		if got := interpreter(name); got != want {
+			t.Errorf("interpreter(%q) = %v, want %v", name, got, want)
+		}
+	}
+}
