@@ -27,6 +27,13 @@ const (
 	writeTimeout   = 30 * time.Second // for writing an answer; a call may take longer than that
 )
 
+// Header values that every answer shares; net/http only reads them.
+var (
+	noStore  = []string{"no-store"}
+	noSniff  = []string{"nosniff"}
+	jsonType = []string{"application/json"}
+)
+
 // HTTPServer returns a server for h with bounds on headers (64 KiB, 10 s), bodies (60 s) and idle connections (120 s). It
 // has no bound on how long a call takes: that is the gate's.
 func HTTPServer(h http.Handler) *http.Server {
@@ -51,8 +58,8 @@ func (s *Server) Handler() http.Handler {
 
 func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
+	h["Cache-Control"] = noStore
+	h["X-Content-Type-Options"] = noSniff
 	if !s.allowedOrigin(r) || !s.allowedHost(r) {
 		plain(w, http.StatusForbidden, "this origin or host may not use the server")
 		return
@@ -133,7 +140,7 @@ func (s *Server) fail(w http.ResponseWriter, id jsonrpc.ID, f *fault) {
 
 func (s *Server) write(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h["Content-Type"] = jsonType
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	deadline(w)
 	w.WriteHeader(status)
