@@ -252,7 +252,7 @@ type Change struct {
 	Address        string   `json:"address"`
 	Action         Action   `json:"action"`
 	Reason         Reason   `json:"reason,omitempty"` // for removals
-	Note           string   `json:"note,omitempty"`
+	Note           string   `json:"note,omitempty"`   // why it is not usable, or what it looks like
 	Classes        []Class  `json:"classes"`
 	Decision       Decision `json:"decision"`
 	ForcesApproval bool     `json:"forces_approval"`

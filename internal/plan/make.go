@@ -20,6 +20,8 @@ const (
 	CodeNotListed = "tool.not_listed"
 	CodeExcluded  = "tool.excluded"
 	CodeNotAsked  = "server.not_asked"
+	// CodeSecretEchoed is a server that says one of the catalog's secrets back. Nothing of it is shown or pinned.
+	CodeSecretEchoed = "server.secret_echoed"
 )
 
 // Input is everything that a plan is made from. Observed may be in any order; a server of the catalog that is missing
@@ -56,6 +58,7 @@ type maker struct {
 	next     *lock.Lock
 	items    map[addr.Item]lock.Item // of next
 	touched  map[addr.Server]bool    // servers of which a listed tool changed or went
+	pinned   map[addr.Server][]lock.Item
 }
 
 func compute(in Input) (*maker, error) {
@@ -77,6 +80,10 @@ func compute(in Input) (*maker, error) {
 	if m.base == nil {
 		m.base = &lock.Lock{}
 	}
+	m.pinned = map[addr.Server][]lock.Item{}
+	for _, it := range m.base.Items {
+		m.pinned[it.Addr.Server] = append(m.pinned[it.Addr.Server], it)
+	}
 	for i := range in.Observed {
 		s := &in.Observed[i]
 		if m.observed[s.Addr] != nil {
@@ -87,6 +94,7 @@ func compute(in Input) (*maker, error) {
 	if err := m.servers(); err != nil {
 		return nil, err
 	}
+	m.renames()
 	m.agents()
 	if err := m.gate(); err != nil {
 		return nil, err
@@ -158,7 +166,12 @@ func (m *maker) server(a addr.Server, decl *catalog.Server) error {
 		if seen.EndpointDigest != decl.EndpointDigest() {
 			return fmt.Errorf("%s: the observation is of endpoint %s, want %s", a, seen.EndpointDigest.Short(), decl.EndpointDigest().Short())
 		}
-		return m.checkedServer(s, decl, pinned, seen)
+		what := leak(m.cat, seen)
+		if what == "" {
+			return m.checkedServer(s, decl, pinned, seen)
+		}
+		s.Status = Refused
+		s.Error = &Failure{Code: CodeSecretEchoed, Message: what}
 	default:
 		s.Status = NotChecked
 		if seen.Status == surface.Refused {
@@ -189,22 +202,12 @@ func (m *maker) keep(s *Server, pinned *lock.Server) {
 	kept := 0
 	if pinned != nil {
 		m.next.Servers = append(m.next.Servers, *pinned)
-		for _, it := range m.pinnedItems(pinned.Addr) {
+		for _, it := range m.pinned[pinned.Addr] {
 			m.items[it.Addr] = it
 			kept++
 		}
 	}
 	s.KeptTools = &kept
-}
-
-func (m *maker) pinnedItems(a addr.Server) []lock.Item {
-	var out []lock.Item
-	for _, it := range m.base.Items {
-		if it.Addr.Server == a {
-			out = append(out, it)
-		}
-	}
-	return out
 }
 
 func (m *maker) removedServer(pinned *lock.Server) {
@@ -215,7 +218,7 @@ func (m *maker) removedServer(pinned *lock.Server) {
 		Endpoint: text, EndpointDigest: pinned.EndpointDigest, KeptTools: &zero,
 		Changes: []Leaf{newLeaf("", ServerRemoved, quoted(text), nil)},
 	})
-	for _, it := range m.pinnedItems(pinned.Addr) {
+	for _, it := range m.pinned[pinned.Addr] {
 		m.remove(it, NotDeclared, "", "")
 	}
 }
@@ -230,7 +233,7 @@ func (m *maker) checkedServer(s Server, decl *catalog.Server, pinned *lock.Serve
 			return err
 		}
 	}
-	for _, it := range m.pinnedItems(decl.Addr) {
+	for _, it := range m.pinned[decl.Addr] {
 		if it.Addr.Kind != addr.Tool || !declared[it.Addr.Name] {
 			m.remove(it, NotDeclared, "", "")
 		}

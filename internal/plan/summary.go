@@ -26,6 +26,9 @@ func (m *maker) failureDiagnostic(s *Server, decl *catalog.Server) {
 		d.Summary = "Server speaks an older protocol"
 	case "server.unstable":
 		d.Summary = "Server changed between two walks"
+	case CodeSecretEchoed:
+		d.Summary = "Server says a secret back"
+		d.Detail += " Nothing of its answers is shown or pinned; change the secret and look into the server."
 	}
 	switch n := *s.KeptTools; n {
 	case 0:

@@ -65,6 +65,9 @@ func (v *planView) change(c *plan.Change) {
 			v.row("digest", span{text: v.digest(c.After.Digest)})
 			v.definition(strictjson.Value(c.After.Definition))
 		}
+		if c.Note != "" {
+			v.flow(strings.Repeat(" ", toolIndent), toolIndent, "", span{yellow, ownText(c.Note)})
+		}
 	default:
 		v.changed(c)
 	}
