@@ -19,7 +19,7 @@ func (l *loader) readAgent(b *hclsyntax.Block) {
 	a := &Agent{Name: b.Labels[0], Names: NamesPrefixed, Range: l.sources[b.TypeRange.Filename].rangeOf(header(b))}
 	w := where{context: blockName(b)}
 	l.cat.Agents = append(l.cat.Agents, a)
-	before := len(l.diags)
+	before := l.errors
 	c := l.contents(b.Body, w, grammar{
 		args: []string{"description", "tools", "names"},
 		later: []string{
@@ -38,7 +38,7 @@ func (l *loader) readAgent(b *hclsyntax.Block) {
 		return // references to what could not be read would be reported as wrong
 	}
 	items := l.agentTools(c)
-	if l.diags[before:].HasErrors() {
+	if l.errors > before {
 		return
 	}
 	l.expose(a, items, w)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
@@ -40,13 +41,13 @@ func (s *Server) resolved() (json.RawMessage, digest.Digest) {
 // reference.
 func (s *Server) EndpointText() string {
 	if s.HTTP != nil {
-		return s.HTTP.URL.String()
+		return diag.Escape(s.HTTP.URL.String())
 	}
 	words := make([]string, 0, 1+len(s.Stdio.Args))
 	for _, w := range append([]string{s.Stdio.Command}, s.Stdio.Args...) {
 		words = append(words, shellWord(w))
 	}
-	return strings.Join(words, " ")
+	return diag.Escape(strings.Join(words, " "))
 }
 
 // shellWord quotes w if it has to be, for reading and copying; nothing runs the result.

@@ -355,6 +355,7 @@ func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value,
 		}
 		return 1
 	})
+	l.envAllowed = u.env
 	ctx := &hcl.EvalContext{Variables: scope, Functions: l.funcs}
 	v, diags := (&metered{Expression: e, b: l.budget, cost: l.budget.topCost}).Value(ctx)
 	if diags.HasErrors() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
@@ -220,6 +221,9 @@ func (l *loader) envFunc() function.Function {
 		VarParam: &function.Parameter{Name: "default", Type: cty.String},
 		Type:     function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if !slices.Contains(l.envAllowed, asString(args[0])) {
+				return cty.DynamicVal, errors.New("the name is not written out")
+			}
 			if v, ok := l.lookup(asString(args[0])); ok {
 				value := cty.StringVal(v)
 				l.secrets = secretsIn(l.secrets, value, fmt.Sprintf("env(%q)", asString(args[0])))

@@ -66,6 +66,12 @@ func TestHostileTexts(t *testing.T) {
 		"doubling":             "locals {\n  a0 = \"xxxxxxxxxxxxxxxx\"\n" + doubling(40) + "}\n",
 		"squares":              "locals {\n  a0 = 1e400\n" + squares(40) + "}\n",
 		"file":                 "#" + times("x", MaxFileBytes),
+		"unknown arguments":    "server \"a\" {\n" + numbered(20_000, "a%d = 1\n") + "}\n",
+		"unknown references":   "locals {\n" + numbered(9_000, "a%d = x\n") + "}\n",
+		"blocks again":         times("server \"a\" {}\n", 17_000),
+		"chain of locals":      "locals {\n" + numbered(9_000, "a%d = local.a%d\n") + "a9000 = 1\n}\n",
+		"many locals":          "locals {\n" + numbered(10_001, "a%d = 1\n") + "}\n",
+		"conflicts":            times("<<<<<<<\n", 30_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +86,7 @@ func TestHostileTexts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), slowdown*20*time.Second)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, exe)
 			cmd.Env = []string{childDir + "=" + dir}
@@ -92,15 +98,35 @@ func TestHostileTexts(t *testing.T) {
 				t.Fatalf("child: %v\n%.500s", err, stderr.String())
 			}
 			used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-			if used > 2*time.Second {
+			if used > slowdown*2*time.Second {
 				t.Errorf("took %s of processor time, %s in all, want at most 2s", used, time.Since(begin))
 			}
 			code, _, _ := strings.Cut(string(out), " ")
-			if want := "catalog.limit"; code != want && !(name == "file" && code == "catalog.read") {
+			want := "catalog.limit"
+			if other, ok := map[string]string{
+				"file": "catalog.read", "unknown arguments": "catalog.unknown_argument", "unknown references": "catalog.reference",
+				"blocks again": "catalog.duplicate", "chain of locals": "", "conflicts": "catalog.merge_conflict",
+			}[name]; ok {
+				want = other
+			}
+			if code != want {
 				t.Errorf("first error is %.300q, want code %s", out, want)
+			}
+			if n := bytes.Count(out, []byte("\n")); n > maxDiagnostics+1 {
+				t.Errorf("%d diagnostics, want at most %d", n, maxDiagnostics+1)
 			}
 		})
 	}
+}
+
+// numbered repeats a line with its number and the next.
+func numbered(n int, line string) string {
+	var b strings.Builder
+	for i := range n {
+		args := []any{i, i + 1}
+		fmt.Fprintf(&b, line, args[:strings.Count(line, "%d")]...)
+	}
+	return b.String()
 }
 
 func doubling(n int) string {

@@ -41,10 +41,14 @@ func Load(o Options) (*Catalog, diag.List) {
 	l.funcs = l.functions()
 	l.load()
 	list := l.diags.Sorted()
-	if n := len(list); n > maxDiagnostics {
+	if n := len(list) - maxDiagnostics; n > 0 {
+		// Warnings stand first, errors are what matters now.
 		errs := list.Errors()
 		list = append(list[:0:0], errs[:min(len(errs), maxDiagnostics)]...)
-		list = append(list, diag.Errorf("catalog.more", "More diagnostics", "%d more were left out.", n-len(list)))
+		l.dropped += n
+	}
+	if l.dropped > 0 {
+		list = append(list, diag.Errorf("catalog.more", "More diagnostics", "%d more were left out.", l.dropped))
 	}
 	if list.HasErrors() {
 		return nil, list
@@ -56,6 +60,8 @@ type loader struct {
 	opts      Options
 	cat       *Catalog
 	diags     diag.List
+	errors    int                // reported so far, left out ones included
+	dropped   int                // diagnostics beyond what is kept
 	sources   map[string]*source // by name, for snippets and references
 	partial   []*source          // with syntax errors; body holds what could be read
 	settings  *hclsyntax.Block
@@ -67,6 +73,8 @@ type loader struct {
 	budget    *budget
 	scope     cty.Value // of server, once it is needed
 	secrets   []secret.String
+	// envAllowed are the names that env may be asked for in the expression being evaluated: those that made it secret.
+	envAllowed []string
 	// brokenServers tells that a server block has errors.
 	brokenServers bool
 }
@@ -76,7 +84,7 @@ type where struct{ context, address string }
 
 func (l *loader) load() {
 	catalogs, values := l.files()
-	if l.settingsVersion(catalogs); l.diags.HasErrors() {
+	if l.settingsVersion(catalogs); l.errors > 0 {
 		return
 	}
 	for _, s := range catalogs {
@@ -85,7 +93,7 @@ func (l *loader) load() {
 	l.cat.Digest = configDigest(append(slices.Clone(catalogs), values...))
 
 	blocks := l.blocks(catalogs)
-	before := len(l.diags)
+	before := l.errors
 	for _, b := range blocks["variable"] {
 		l.declareVariable(b)
 	}
@@ -93,26 +101,26 @@ func (l *loader) load() {
 		l.declareLocals(b)
 	}
 	// Without the values that names stand for, everything that uses them would be reported as wrong.
-	if l.diags[before:].HasErrors() {
+	if l.errors > before {
 		return
 	}
-	if l.values(values); l.diags[before:].HasErrors() {
+	if l.values(values); l.errors > before {
 		return
 	}
-	if l.evaluateLocals(); l.diags[before:].HasErrors() {
+	if l.evaluateLocals(); l.errors > before {
 		return
 	}
-	before = len(l.diags)
+	before = l.errors
 	l.readSettings(l.settings)
 	for _, b := range blocks["server"] {
 		l.readServer(b)
 	}
 	l.checkServerNames()
-	l.brokenServers = l.diags[before:].HasErrors()
+	l.brokenServers = l.errors > before
 	for _, b := range blocks["agent"] {
 		l.readAgent(b)
 	}
-	if l.diags.HasErrors() {
+	if l.errors > 0 {
 		return
 	}
 	for _, s := range l.cat.Servers {
@@ -314,6 +322,14 @@ func blockName(b *hclsyntax.Block) string {
 func place(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
 
 func (l *loader) add(d diag.Diagnostic) {
+	if d.Severity == diag.Error {
+		l.errors++
+	}
+	// Twice the limit, because equal ones are merged; the first error is kept whatever stands before it.
+	if len(l.diags) >= 2*maxDiagnostics && (d.Severity != diag.Error || l.errors > 1) {
+		l.dropped++
+		return
+	}
 	if d.Range != nil && d.Snippet == "" {
 		if s := l.sources[d.Range.File]; s != nil {
 			d.Snippet = s.snippet(d.Range.Start.Line)

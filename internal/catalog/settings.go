@@ -37,8 +37,8 @@ func (l *loader) settingsVersion(files []*source) {
 			l.checkVersions(b)
 		}
 	}
-	if l.diags[before:].HasErrors() {
-		l.diags = l.diags[before:]
+	if own := l.diags[before:]; own.HasErrors() {
+		l.diags, l.dropped = own, 0
 	}
 }
 
