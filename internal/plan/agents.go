@@ -109,7 +109,7 @@ func exposedNames(a *lock.Agent) map[addr.Item]string {
 
 // gate compares the run-time settings.
 func (m *maker) gate() error {
-	after := GateSettings(m.cat)
+	after := m.cat.Gate.Posture()
 	m.next.Gate = after
 	leaves := objectLeaves("", GuardChanged, m.base.Gate, after)
 	if len(leaves) > 0 {

@@ -83,7 +83,7 @@ func TestNextFirstLock(t *testing.T) {
 	if !bytes.Equal(s.Endpoint, cat.Servers[0].Endpoint()) || s.EndpointDigest != cat.Servers[0].EndpointDigest() {
 		t.Error("the endpoint is not the catalog's")
 	}
-	if string(s.Timeouts) != string(plan.Timeouts(cat.Servers[0])) || string(l.Gate) != string(plan.GateSettings(cat)) {
+	if string(s.Timeouts) != string(cat.Servers[0].Timeouts.Posture()) || string(l.Gate) != string(cat.Gate.Posture()) {
 		t.Errorf("timeouts %s, gate %s: not the catalog's", s.Timeouts, l.Gate)
 	}
 	if a := l.AgentByName("clerk"); a == nil || len(a.Tools) != 1 || a.Tools[0].Name != "harbour__berth_status" || a.Tools[0].Digest != l.Items[0].Digest {

@@ -17,7 +17,7 @@ import (
 // pin is the lock entry of a checked server.
 func pin(decl *catalog.Server, seen *surface.Server) (lock.Server, error) {
 	e := lock.Server{
-		Addr: decl.Addr, Endpoint: decl.Endpoint(), EndpointDigest: decl.EndpointDigest(), Timeouts: Timeouts(decl),
+		Addr: decl.Addr, Endpoint: decl.Endpoint(), EndpointDigest: decl.EndpointDigest(), Timeouts: decl.Timeouts.Posture(),
 		Protocol: seen.Protocol, Instructions: seen.Instructions,
 		Snapshots:  maps.Clone(seen.Snapshots),
 		ToolsTTLMs: seen.ToolsTTLMs, ToolsCacheScope: seen.ToolsCacheScope, ToolOrder: slices.Clone(seen.ToolOrder),
@@ -34,12 +34,6 @@ func pin(decl *catalog.Server, seen *surface.Server) (lock.Server, error) {
 	}
 	return e, nil
 }
-
-// Timeouts is the canonical JSON in which the lock holds the time limits of a server, as Go writes durations.
-func Timeouts(s *catalog.Server) json.RawMessage { return s.Timeouts.Posture() }
-
-// GateSettings is the canonical JSON in which the lock holds the run-time settings of a catalog.
-func GateSettings(cat *catalog.Catalog) json.RawMessage { return cat.Gate.Posture() }
 
 // sections compares the pinned entry of a server with the next one and writes the differences into s.
 func (m *maker) sections(s *Server, pinned *lock.Server, entry *lock.Server, declared map[string]bool) {

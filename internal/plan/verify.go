@@ -137,7 +137,7 @@ func (v *Verification) item(m *maker, decl *catalog.Server, name string, status 
 			it.Live = &live.Digest
 		}
 	} else if entry := m.base.ServerByAddr(decl.Addr); entry != nil {
-		posture = entry.EndpointDigest != decl.EndpointDigest() || !same(strictjson.Value(entry.Timeouts), strictjson.Value(Timeouts(decl)))
+		posture = entry.EndpointDigest != decl.EndpointDigest() || !same(strictjson.Value(entry.Timeouts), strictjson.Value(decl.Timeouts.Posture()))
 	}
 	switch {
 	case pinned == nil:
