@@ -262,8 +262,11 @@ func TestCallRefusedBeforeSending(t *testing.T) {
 
 func TestCallTimeouts(t *testing.T) {
 	for _, test := range []struct{ set, option, want time.Duration }{
-		{0, 0, time.Minute}, {2 * time.Second, 0, 2 * time.Second}, {0, 3 * time.Second, 3 * time.Second},
-		{time.Hour, 0, MaxCallTimeout}, {0, time.Hour, MaxCallTimeout},
+		{0, 0, time.Minute},
+		{2 * time.Second, 0, 2 * time.Second},
+		{0, 3 * time.Second, 3 * time.Second},
+		{time.Hour, 0, MaxCallTimeout},
+		{0, time.Hour, MaxCallTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c, p := pipe(t, mcptest.Serve(func(*mcptest.Conn, mcptest.Request) {}), WithTimeouts(Timeouts{Call: test.option}))

@@ -95,7 +95,7 @@ func TestDiscoveryMalformed(t *testing.T) {
 		if result == good {
 			t.Fatalf("%q is not in the good result", test.old)
 		}
-		err, sent := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Result(r, result) })
+		sent, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Result(r, result) })
 		var e *ProtocolError
 		if !errors.As(err, &e) || e.Path != test.path || e.Method != "server/discover" {
 			t.Errorf("Connect with %s = %v, want a *ProtocolError at %s", test.new, err, test.path)
@@ -108,7 +108,7 @@ func TestDiscoveryMalformed(t *testing.T) {
 
 func TestUnsupportedVersion(t *testing.T) {
 	response := casetest.Read(t, "jsonrpc/unsupported-version-error", "response.json")
-	err, sent := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
+	sent, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
 		c.Line(string(casetest.WithIDs(response, r.ID)))
 	})
 	legacy := as[*LegacyServerError](t, err)
@@ -126,7 +126,7 @@ func TestUnsupportedVersion(t *testing.T) {
 
 func TestDiscoverUnknownMethod(t *testing.T) {
 	response := casetest.Read(t, "jsonrpc/discover-unknown-method", "response.json")
-	err, sent := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
+	sent, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
 		c.Line(string(casetest.WithIDs(response, r.ID)))
 	})
 	if e := as[*LegacyServerError](t, err); len(e.Versions) != 0 {
@@ -157,7 +157,7 @@ func TestRecognisesOlderServers(t *testing.T) {
 		{"contradiction", `"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}`, false, nil},
 		{"invalid params", `"error":{"code":-32602,"message":"bad _meta"}`, false, nil},
 	} {
-		err, sent := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
+		sent, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
 			c.Line(`{"jsonrpc":"2.0","id":` + r.ID + `,` + test.answer + `}`)
 		})
 		var legacy *LegacyServerError
@@ -174,7 +174,7 @@ func TestRecognisesOlderServers(t *testing.T) {
 
 func TestMalformedErrorDataDoesNotHideTheCode(t *testing.T) {
 	for _, data := range []string{``, `,"data":null`, `,"data":{}`, `,"data":{"supported":"x"}`, `,"data":{"supported":["2025-11-25"]}`} {
-		err, _ := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
+		_, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
 			c.Error(r, `{"code":-32022,"message":"no"`+data+`}`)
 		})
 		if e := as[*UnsupportedVersionError](t, err); !e.Malformed || e.RPC.Code != -32022 {
@@ -199,16 +199,16 @@ func TestMalformedErrorDataDoesNotHideTheCode(t *testing.T) {
 
 func TestConnectToWhatIsNoServer(t *testing.T) {
 	t.Run("echo", func(t *testing.T) {
-		err, _ := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Line(string(r.Raw)) })
+		_, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Line(string(r.Raw)) })
 		as[*NotMCPError](t, err)
 	})
 	t.Run("end", func(t *testing.T) {
-		err, _ := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Close() })
+		_, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Close() })
 		as[*TransportError](t, err)
 		wantText(t, err, "server/discover")
 	})
 	t.Run("garbage", func(t *testing.T) {
-		err, _ := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Line("Listening on port 8080\x1b[2J") })
+		_, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Line("Listening on port 8080\x1b[2J") })
 		as[*ProtocolError](t, err)
 		wantText(t, err, "Listening on port 8080")
 		if strings.Contains(err.Error(), "\x1b") {
@@ -216,7 +216,7 @@ func TestConnectToWhatIsNoServer(t *testing.T) {
 		}
 	})
 	t.Run("another id", func(t *testing.T) {
-		err, _ := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
+		_, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) {
 			r.ID = `"` + r.ID + `"`
 			c.Result(r, mcptest.Discover)
 		})
@@ -309,9 +309,10 @@ func TestStdio(t *testing.T) {
 	tr := NewStdioTransport("sh", []string{"-c", `read line; echo "no such harbour" >&2; exit 3`})
 	_, err := Connect(short(t), tr)
 	e := as[*TransportError](t, err)
-	if !strings.Contains(e.Stderr, "no such harbour") || !strings.Contains(err.Error(), "server/discover") {
-		t.Errorf("Connect = %v (stderr %q)", err, e.Stderr)
+	if !strings.Contains(e.Stderr, "no such harbour") {
+		t.Errorf("stderr is %q", e.Stderr)
 	}
+	wantText(t, err, "server exited during server/discover (exit status 3)")
 	_, err = Connect(short(t), NewStdioTransport("/does/not/exist", nil))
 	if e := as[*TransportError](t, err); e.Op != "start" || e.Delivered {
 		t.Errorf("Connect = %+v, want op start", e)

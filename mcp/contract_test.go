@@ -165,29 +165,46 @@ func TestTypesMatchSpec(t *testing.T) {
 		// free are members of any type.
 		free []string
 	}{
-		"Tool": {`{"name":"a","title":"","description":"","icons":[],"inputSchema":{"type":"object"},"outputSchema":{},"annotations":{},"_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeTool(v, &limits); return f }, nil},
+		"Tool": {
+			`{"name":"a","title":"","description":"","icons":[],"inputSchema":{"type":"object"},"outputSchema":{},"annotations":{},"_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeTool(v, &limits); return f }, nil,
+		},
 		"ToolAnnotations": {`{"title":"","readOnlyHint":true,"destructiveHint":true,"idempotentHint":true,"openWorldHint":true}`, inTool("annotations"), nil},
 		"Icon":            {`{"src":"","mimeType":"","sizes":[],"theme":"dark"}`, func(v strictjson.Value) *fault { _, f := decodeIcon(v); return f }, nil},
-		"Implementation": {`{"name":"","version":"","title":"","description":"","websiteUrl":"","icons":[]}`,
-			func(v strictjson.Value) *fault { _, f := decodeImplementation(v); return f }, nil},
-		"ListToolsResult": {`{"resultType":"complete","tools":[],"nextCursor":"","ttlMs":0,"cacheScope":"public","_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeToolsPage(v, &limits, true); return f }, nil},
-		"DiscoverResult": {`{"resultType":"complete","supportedVersions":[],"capabilities":{},"instructions":"","ttlMs":0,"cacheScope":"public","_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeDiscovery(v); return f }, nil},
-		"ServerCapabilities": {`{"tools":{},"resources":{},"prompts":{},"logging":{},"completions":{},"experimental":{},"extensions":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeCapabilities(v); return f }, nil},
-		"CallToolResult": {`{"resultType":"complete","content":[],"structuredContent":1,"isError":false,"_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeCallRound(v, all); return f }, []string{"structuredContent"}},
-		"InputRequiredResult": {`{"resultType":"input_required","inputRequests":{},"requestState":"","_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeCallRound(v, all); return f }, nil},
+		"Implementation": {
+			`{"name":"","version":"","title":"","description":"","websiteUrl":"","icons":[]}`,
+			func(v strictjson.Value) *fault { _, f := decodeImplementation(v); return f }, nil,
+		},
+		"ListToolsResult": {
+			`{"resultType":"complete","tools":[],"nextCursor":"","ttlMs":0,"cacheScope":"public","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeToolsPage(v, &limits, true); return f }, nil,
+		},
+		"DiscoverResult": {
+			`{"resultType":"complete","supportedVersions":[],"capabilities":{},"instructions":"","ttlMs":0,"cacheScope":"public","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeDiscovery(v); return f }, nil,
+		},
+		"ServerCapabilities": {
+			`{"tools":{},"resources":{},"prompts":{},"logging":{},"completions":{},"experimental":{},"extensions":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeCapabilities(v); return f }, nil,
+		},
+		"CallToolResult": {
+			`{"resultType":"complete","content":[],"structuredContent":1,"isError":false,"_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeCallRound(v, all); return f },
+			[]string{"structuredContent"},
+		},
+		"InputRequiredResult": {
+			`{"resultType":"input_required","inputRequests":{},"requestState":"","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeCallRound(v, all); return f }, nil,
+		},
 		"TextContent":      {`{"type":"text","text":"","annotations":{},"_meta":{}}`, block, nil},
 		"ImageContent":     {`{"type":"image","data":"","mimeType":"","annotations":{},"_meta":{}}`, block, nil},
 		"AudioContent":     {`{"type":"audio","data":"","mimeType":"","annotations":{},"_meta":{}}`, block, nil},
 		"ResourceLink":     {`{"type":"resource_link","uri":"a:b","name":"","title":"","description":"","mimeType":"","size":1,"icons":[],"annotations":{},"_meta":{}}`, block, nil},
 		"EmbeddedResource": {`{"type":"resource","resource":{"uri":"a:b","text":""},"annotations":{},"_meta":{}}`, block, nil},
-		"TextResourceContents": {`{"uri":"a:b","text":"","mimeType":"","_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeResourceContents(v); return f }, nil},
+		"TextResourceContents": {
+			`{"uri":"a:b","text":"","mimeType":"","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeResourceContents(v); return f }, nil,
+		},
 		"Annotations": {`{"audience":[],"priority":0,"lastModified":""}`, func(v strictjson.Value) *fault { _, f := decodeAnnotations(v); return f }, nil},
 	} {
 		if f := test.decode(strictjson.Value(test.good)); f != nil {

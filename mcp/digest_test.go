@@ -103,7 +103,12 @@ func TestSnapshotDigestOfDiscovery(t *testing.T) {
 		t.Errorf("digest = %s, %s as a value, want %s", got, digestOf(t, *d), want)
 	}
 	for _, change := range [][2]string{
-		{`"ttlMs":0`, `"ttlMs":1`}, {"private", "public"}, {`"n"`, `"m"`}, {`"x":1.0`, `"x":2`}, {`"y":[]`, `"y":[0]`}, {"<", ">"},
+		{`"ttlMs":0`, `"ttlMs":1`},
+		{"private", "public"},
+		{`"n"`, `"m"`},
+		{`"x":1.0`, `"x":2`},
+		{`"y":[]`, `"y":[0]`},
+		{"<", ">"},
 		{`["2026-07-28"]`, `["2026-07-28","2025-11-25"]`},
 	} {
 		if digestOf(t, parse(strings.Replace(result, change[0], change[1], 1))) == digestOf(t, d) {

@@ -145,7 +145,13 @@ func (e *LegacyServerError) Error() string {
 	if len(e.Versions) > 0 {
 		s += " (" + quoteList(e.Versions) + ")"
 	}
-	if e.Err != nil {
+	var version *UnsupportedVersionError
+	switch {
+	case errors.As(e.Err, &version): // which would only say the versions again
+		if version.RPC != nil {
+			s += ": " + version.RPC.Error()
+		}
+	case e.Err != nil:
 		s += ": " + e.Err.Error()
 	}
 	return s
@@ -187,11 +193,24 @@ func (e *TransportError) Error() string {
 	case e.Err == nil:
 		return e.Method + ": " + e.Op + " went wrong"
 	case errors.As(e.Err, &exit) && e.Method != "":
-		return "server ended during " + e.Method + ": " + e.Err.Error()
+		return exited(e.Method, exit)
 	}
 	s := e.Err.Error()
 	if e.Method != "" && !strings.HasPrefix(s, e.Method+": ") {
 		s = e.Method + ": " + s
+	}
+	return s
+}
+
+// exited says during which method the server went away, and how.
+func exited(method string, exit *transport.ExitError) string {
+	s := "server closed its output during " + method
+	if exit.Status != "" {
+		s = "server exited during " + method + " (" + exit.Status + ")"
+	}
+	var framing *transport.FramingError
+	if errors.As(exit.Err, &framing) {
+		s += ": " + framing.Error()
 	}
 	return s
 }

@@ -47,8 +47,8 @@ func closed(t testing.TB, c *Client) {
 	}
 }
 
-// refusedConnect connects, wants that refused, and returns the error and the methods that the peer received.
-func refusedConnect(t *testing.T, h mcptest.Handler) (error, string) {
+// refusedConnect connects, wants that refused, and returns the methods that the peer received and the error.
+func refusedConnect(t *testing.T, h mcptest.Handler) (sent string, err error) {
 	t.Helper()
 	p := mcptest.Pipe(t, h)
 	c, err := Connect(t.Context(), NewIOTransport(p.R, p.W))
@@ -56,7 +56,7 @@ func refusedConnect(t *testing.T, h mcptest.Handler) (error, string) {
 		closed(t, c)
 		t.Fatal("Connect succeeded, want an error")
 	}
-	return err, p.Methods()
+	return p.Methods(), err
 }
 
 // fixed answers everything but server/discover with the message of a case, after its id has been put in.

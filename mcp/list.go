@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
@@ -133,7 +134,8 @@ func (c *Client) WalkTools(ctx context.Context, prev *ToolsSnapshot) (*ToolsSnap
 
 // walkError makes a timeout of a walk's own deadline, which for a single request is that of a caller.
 func (c *Client) walkError(ctx, timed context.Context, err error) error {
-	if ended, ok := err.(*ContextError); ok && ctx.Err() == nil && timed.Err() != nil {
+	var ended *ContextError
+	if errors.As(err, &ended) && ctx.Err() == nil && timed.Err() != nil {
 		return &TimeoutError{Op: ended.Op, After: c.opts.timeouts.List, Delivered: ended.Delivered, Stderr: c.kind.tail()}
 	}
 	return err

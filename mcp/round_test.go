@@ -17,7 +17,7 @@ func TestInterimResultOnToolsList(t *testing.T) {
 		if e.Method != "tools/list" || e.Path != "/resultType" {
 			t.Errorf("%s: %v, want method and member named", name, e)
 		}
-		err, sent := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Line(string(casetest.WithIDs(message, r.ID))) })
+		sent, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Line(string(casetest.WithIDs(message, r.ID))) })
 		wantText(t, err, "server/discover", "input_required")
 		if sent != "server/discover" {
 			t.Errorf("%s: sent %q, want nothing tried again", name, sent)

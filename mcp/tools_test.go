@@ -38,7 +38,7 @@ func TestResultTypeMissing(t *testing.T) {
 	dir := casetest.Dir(t, "jsonrpc/resulttype-missing")
 	for name, message := range files(t, dir) {
 		var errs []error
-		err, _ := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Line(string(casetest.WithIDs(message, r.ID))) })
+		_, err := refusedConnect(t, func(c *mcptest.Conn, r mcptest.Request) { c.Line(string(casetest.WithIDs(message, r.ID))) })
 		errs = append(errs, err)
 		c, _ := pipe(t, fixed(message))
 		_, err = c.SnapshotTools(t.Context())
