@@ -89,13 +89,18 @@ func (l *Lock) normal() (*Lock, []KV, error) {
 		}
 		entries = append(entries, KV{serverKey(c.Servers[i].Addr), v})
 	}
-	for i := range c.Items {
-		v, err := encodeItem(&c.Items[i])
+	// Items are nearly all of the bytes: they are written on every processor.
+	items, faults := make([]KV, len(c.Items)), make([]error, len(c.Items))
+	parallel(len(c.Items), func(i int) {
+		items[i].Value, faults[i] = encodeItem(&c.Items[i])
+		items[i].Key = itemKey(c.Items[i].Addr)
+	})
+	for i, err := range faults {
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", quote(c.Items[i].Addr.String()), err)
 		}
-		entries = append(entries, KV{itemKey(c.Items[i].Addr), v})
 	}
+	entries = append(entries, items...)
 	for i := range c.Agents {
 		v, err := encodeAgent(&c.Agents[i])
 		if err != nil {
