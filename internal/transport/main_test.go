@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -64,6 +66,18 @@ func child(role string) int {
 			return 1
 		}
 		return 0
+	case "floor": // as little as a server can do
+		floor(in)
+		return 0
+	case "http-floor":
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return 1
+		}
+		fmt.Println(ln.Addr())
+		go http.Serve(ln, http.HandlerFunc(httpFloor))
+		io.Copy(io.Discard, in)
+		return 0
 	case "say", "say-and-exit": // answers the first request with a file, whatever is in it, and keeps what else it is sent
 		line, _ := in.ReadBytes('\n')
 		m, err := jsonrpc.Decode(line, strictjson.Limits{})
@@ -106,6 +120,46 @@ func serve(in *bufio.Reader) {
 			os.Stdout.Write(append(jsonrpc.AppendResult(nil, m.ID, result), '\n'))
 		}
 	}
+}
+
+// floorID is the id token of a request of the benchmarks, where id is the second member.
+func floorID(line []byte) []byte {
+	line = line[len(`{"jsonrpc":"2.0","id":`):]
+	return line[:bytes.IndexByte(line, ',')]
+}
+
+func floorAnswer(dst, id []byte) []byte {
+	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
+	return append(append(dst, floorResult...), '}')
+}
+
+const floorResult = `{"resultType":"complete","content":[{"type":"text","text":"High water at Harbour 7 is at 14:05 and low water at 20:17."}],"isError":false}`
+
+func floor(in *bufio.Reader) {
+	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	var answer []byte
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return
+		}
+		answer = append(floorAnswer(answer[:0], floorID(line)), '\n')
+		out.Write(answer)
+		if in.Buffered() == 0 {
+			out.Flush()
+		}
+	}
+}
+
+func httpFloor(w http.ResponseWriter, r *http.Request) {
+	request, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	answer := floorAnswer(nil, floorID(request))
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", fmt.Sprint(len(answer)))
+	w.Write(answer)
 }
 
 // descendants starts one plain child, one in a session of its own, and one that has also lost its parent.
@@ -157,7 +211,8 @@ func childConfig(t testing.TB, role string) StdioConfig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return StdioConfig{Command: self, Env: append(os.Environ(), childVar+"="+role)}
+	// Built with -race a program waits a second before it exits, which here would count as the child's slowness.
+	return StdioConfig{Command: self, Env: append(os.Environ(), childVar+"="+role, "GORACE=atexit_sleep_ms=0")}
 }
 
 func startChild(t testing.TB, c StdioConfig) *Stdio {

@@ -129,3 +129,63 @@ func TestStuckWriteDoesNotHoldTheCaller(t *testing.T) {
 		t.Errorf("Err() = %v, want that a message was cut", s.Err())
 	}
 }
+
+func TestStderrInErrors(t *testing.T) {
+	s := startChild(t, childConfig(t, "last-words:"+strings.Repeat("x", 70_000)+"\x1b[2J\u202ereason\n"))
+	_, err := s.Do(t.Context(), call(1, "x"))
+	var e *Error
+	if !errors.As(err, &e) || e.Op != "exit" || len(e.Stderr) > 256 || !strings.HasSuffix(e.Stderr, `xx\x1b[2J\u202ereason`) || !strings.HasPrefix(e.Stderr, "…") {
+		t.Errorf("Do = %v, want the escaped end of stderr", err)
+	}
+	printable(t, err)
+	if n := len(s.StderrTail()); n != 64<<10 {
+		t.Errorf("%d bytes of stderr kept, want 64 KiB", n)
+	}
+}
+
+func TestChildThatClosesItsOutput(t *testing.T) {
+	s := startChild(t, childConfig(t, "closer"))
+	begin := time.Now()
+	_, err := s.Do(t.Context(), call(1, "x"))
+	var exit *ExitError
+	if !errors.As(err, &exit) || exit.Status != "" || !strings.Contains(err.Error(), "closed its output") {
+		t.Errorf("Do = %v, want that stdout was closed", err)
+	}
+	<-s.stopped
+	if alive(s.proc.cmd.Process.Pid) || time.Since(begin) > 3*time.Second {
+		t.Errorf("the child is alive, or it took %v", time.Since(begin))
+	}
+}
+
+func TestExitIsNotHeldUpByAGrandchild(t *testing.T) {
+	// The shell ends at once; what it leaves behind has the pipes.
+	s := startChild(t, StdioConfig{Command: "sh", Args: []string{"-c", "sleep 100 & exit 5"}, Env: []string{"PATH=" + os.Getenv("PATH")}})
+	begin := time.Now()
+	_, err := s.Do(t.Context(), call(1, "x"))
+	var exit *ExitError
+	if !errors.As(err, &exit) || exit.Code != 5 {
+		t.Errorf("Do = %v, want exit status 5", err)
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("took %v", took)
+	}
+	s.Close()
+	if left := survivors(s.proc.tree); left > 0 {
+		t.Errorf("%d processes left", left)
+	}
+}
+
+func TestStartEnvironment(t *testing.T) {
+	t.Setenv("CANARY", "from the parent")
+	for _, env := range [][]string{nil, {"A=b"}} {
+		s := startChild(t, StdioConfig{Command: "sh", Args: []string{"-c", `/usr/bin/env >&2; read x`}, Env: env})
+		var got string
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end) && !strings.Contains(got, "MCPCAT_PROCESS_TREE"); time.Sleep(time.Millisecond) {
+			got = string(s.StderrTail())
+		}
+		s.Close()
+		if strings.Contains(got, "CANARY") || (env != nil) != strings.Contains(got, "A=b\n") {
+			t.Errorf("with %q the child's environment is %q", env, got)
+		}
+	}
+}

@@ -197,7 +197,7 @@ func (e *eventReader) step() (whole bool, err error) {
 		e.mute = text[0] == ':'
 	}
 	e.line += len(text)
-	if !e.mute {
+	if len(text) > 0 && !e.mute {
 		if len(e.event)-e.lead+len(text) >= e.limit {
 			return false, &LimitError{What: "an event in bytes", Limit: int64(e.limit)}
 		}

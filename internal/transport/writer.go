@@ -11,6 +11,9 @@ import (
 // errStopped says that a write was given up because its context or the connection ended.
 var errStopped = errors.New("write given up")
 
+// writeMoment is how much longer than its context a write may be waited for that cannot be called off.
+const writeMoment = 10 * time.Millisecond
+
 // writeBuffer is the largest buffer that is kept between writes.
 const writeBuffer = 64 << 10
 
@@ -91,6 +94,14 @@ func (l *lineWriter) slow(ctx context.Context, dead <-chan struct{}, n int) (int
 			return o.n, o.err
 		case <-ctx.Done():
 		case <-dead:
+		}
+		// A write that has just happened gets a moment to say so.
+		wait := time.NewTimer(writeMoment)
+		defer wait.Stop()
+		select {
+		case o := <-ended:
+			return o.n, o.err
+		case <-wait.C:
 		}
 		// How much the other side will take is not known, so the line counts as started.
 		return max(n, 1), errStopped

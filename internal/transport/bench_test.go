@@ -1,0 +1,336 @@
+//go:build unix
+
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+)
+
+const benchParams = `{"name":"tide_table","arguments":{"harbour":"north","day":"2026-07-28"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`
+
+func benchCall(id int64) *Call {
+	n := jsonrpc.IntID(id)
+	return &Call{ID: n, Method: "tools/call", Name: "tide_table", HasName: true, Body: jsonrpc.AppendRequest(nil, n, "tools/call", []byte(benchParams))}
+}
+
+// cpu is the processor time that this process has used.
+func cpu() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// beside runs raw and ours in turns, n times each, and reports the ratio of their medians and of their processor time.
+func beside(b *testing.B, raw, ours func() error) {
+	b.ReportAllocs()
+	const turns = 20
+	var times [2][]time.Duration
+	var used [2]time.Duration
+	n := 0
+	for b.Loop() {
+		n++
+		if n%turns != 1 {
+			if err := ours(); err != nil { // counted by the benchmark, not by the comparison
+				b.Fatal(err)
+			}
+			continue
+		}
+		b.StopTimer()
+		for i, f := range []func() error{raw, ours} {
+			begin := cpu()
+			for range turns {
+				start := time.Now()
+				if err := f(); err != nil {
+					b.Fatal(err)
+				}
+				times[i] = append(times[i], time.Since(start))
+			}
+			used[i] += cpu() - begin
+		}
+		b.StartTimer()
+	}
+	for i := range times {
+		slices.Sort(times[i])
+	}
+	median := func(i int) float64 { return float64(times[i][len(times[i])/2]) }
+	b.ReportMetric(median(0)/1e3, "raw-p50-µs")
+	b.ReportMetric(median(1)/1e3, "p50-µs")
+	b.ReportMetric(median(1)/median(0), "p50-ratio")
+	b.ReportMetric(float64(used[1])/float64(max(used[0], 1)), "cpu-ratio")
+}
+
+// rawStdio is a hand-written client: one request, one line back.
+type rawStdio struct {
+	cmd *exec.Cmd
+	w   *os.File
+	r   *bufio.Reader
+	id  int64
+	buf []byte
+}
+
+func startRaw(b *testing.B, c StdioConfig) *rawStdio {
+	r, theirs, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, w, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw := &rawStdio{cmd: exec.Command(c.Command), w: w, r: bufio.NewReaderSize(r, 64<<10)}
+	raw.cmd.Env, raw.cmd.Stdin, raw.cmd.Stdout = c.Env, in, theirs
+	if err := raw.cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	in.Close()
+	theirs.Close()
+	b.Cleanup(func() { w.Close(); raw.cmd.Wait(); r.Close() })
+	return raw
+}
+
+func (r *rawStdio) call() error {
+	r.id++
+	r.buf = append(jsonrpc.AppendRequest(r.buf[:0], jsonrpc.IntID(r.id), "tools/call", []byte(benchParams)), '\n')
+	if _, err := r.w.Write(r.buf); err != nil {
+		return err
+	}
+	line, err := r.r.ReadSlice('\n')
+	if err == nil && string(floorID(line)) != fmt.Sprint(r.id) {
+		err = fmt.Errorf("answer %s", line)
+	}
+	return err
+}
+
+func BenchmarkStdioCall(b *testing.B) {
+	c := childConfig(b, "floor")
+	s, raw := startChild(b, c), startRaw(b, c)
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	var id int64
+	beside(b, raw.call, func() error {
+		id++
+		_, err := s.Do(ctx, benchCall(id))
+		return err
+	})
+}
+
+// perSecond runs call from many goroutines for a while and returns the calls of a second.
+func perSecond(b *testing.B, workers int, total int64, call func(id int64) error) float64 {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for range workers {
+		wg.Go(func() {
+			for id := next.Add(1); id <= total; id = next.Add(1) {
+				if err := call(id); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return float64(total) / time.Since(begin).Seconds()
+}
+
+// BenchmarkStdio64 has 64 calls in flight. The raw client writes ahead of what it reads by as many.
+func BenchmarkStdio64(b *testing.B) {
+	c := childConfig(b, "floor")
+	s, raw := startChild(b, c), startRaw(b, c)
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	rawRun := func(total int64) float64 {
+		window := make(chan struct{}, 64)
+		begin := time.Now()
+		go func() {
+			var buf []byte
+			for id := int64(1); id <= total; id++ {
+				window <- struct{}{}
+				buf = append(jsonrpc.AppendRequest(buf[:0], jsonrpc.IntID(id), "tools/call", []byte(benchParams)), '\n')
+				raw.w.Write(buf)
+			}
+		}()
+		for range total {
+			if _, err := raw.r.ReadSlice('\n'); err != nil {
+				b.Error(err)
+				break
+			}
+			<-window
+		}
+		return float64(total) / time.Since(begin).Seconds()
+	}
+	var base int64
+	var rate [2]float64
+	runs := 0
+	for b.Loop() {
+		const total = 4096
+		rate[0] += rawRun(total)
+		rate[1] += perSecond(b, 64, total, func(id int64) error { _, err := s.Do(ctx, benchCall(base+id)); return err })
+		base += total
+		runs++
+	}
+	b.ReportMetric(rate[0]/float64(runs), "raw-calls/s")
+	b.ReportMetric(rate[1]/float64(runs), "calls/s")
+	b.ReportMetric(rate[1]/rate[0], "ratio")
+}
+
+func startHTTPFloor(b *testing.B) string {
+	c := childConfig(b, "http-floor")
+	cmd := exec.Command(c.Command)
+	cmd.Env = c.Env
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { in.Close(); cmd.Wait() })
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return "http://" + strings.TrimSpace(address) + "/mcp"
+}
+
+// rawHTTP is what a program does that uses net/http and nothing else.
+func rawHTTP(client *http.Client, url string, id int64) error {
+	body := jsonrpc.AppendRequest(nil, jsonrpc.IntID(id), "tools/call", []byte(benchParams))
+	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for _, h := range []Header{
+		{"Content-Type", "application/json"}, {"Accept", "application/json, text/event-stream"},
+		{"MCP-Protocol-Version", ProtocolVersion}, {"Mcp-Method", "tools/call"}, {"Mcp-Name", "tide_table"},
+	} {
+		req.Header.Set(h.Name, h.Value)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err == nil && string(floorID(answer)) != fmt.Sprint(id) {
+		err = fmt.Errorf("answer %s", answer)
+	}
+	return err
+}
+
+func rawClient(b *testing.B) *http.Client {
+	t := &http.Transport{DialContext: (&net.Dialer{}).DialContext, MaxIdleConnsPerHost: 256, DisableCompression: true}
+	b.Cleanup(t.CloseIdleConnections)
+	return &http.Client{Transport: t}
+}
+
+func BenchmarkHTTPCall(b *testing.B) {
+	url := startHTTPFloor(b)
+	client := rawClient(b)
+	h := newClient(b, HTTPConfig{URL: url, AllowPrivate: true})
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	var id int64
+	beside(b, func() error { id++; return rawHTTP(client, url, id) }, func() error {
+		id++
+		_, err := h.Do(ctx, benchCall(id))
+		return err
+	})
+}
+
+func BenchmarkHTTPRaw(b *testing.B) {
+	url := startHTTPFloor(b)
+	client := rawClient(b)
+	b.ReportAllocs()
+	var id int64
+	for b.Loop() {
+		id++
+		if err := rawHTTP(client, url, id); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkHTTP64(b *testing.B) {
+	url := startHTTPFloor(b)
+	client := rawClient(b)
+	h := newClient(b, HTTPConfig{URL: url, AllowPrivate: true})
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	var rate [2]float64
+	runs := 0
+	for b.Loop() {
+		const total = 2048
+		rate[0] += perSecond(b, 64, total, func(id int64) error { return rawHTTP(client, url, id) })
+		rate[1] += perSecond(b, 64, total, func(id int64) error { _, err := h.Do(ctx, benchCall(id)); return err })
+		runs++
+	}
+	b.ReportMetric(rate[0]/float64(runs), "raw-calls/s")
+	b.ReportMetric(rate[1]/float64(runs), "calls/s")
+	b.ReportMetric(rate[1]/rate[0], "ratio")
+}
+
+// BenchmarkStart starts 50 servers, makes one call to each and ends them, beside plain os/exec doing the same.
+func BenchmarkStart(b *testing.B) {
+	c := childConfig(b, "floor")
+	var spent [2]time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		var raws []*rawStdio
+		for range 50 {
+			raws = append(raws, startRaw(b, c))
+		}
+		for _, r := range raws {
+			if err := r.call(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		spent[0] += time.Since(begin)
+		for _, r := range raws {
+			r.w.Close()
+			r.cmd.Wait()
+		}
+		begin = time.Now()
+		var ours []*Stdio
+		for range 50 {
+			s, err := StartStdio(b.Context(), c)
+			if err != nil {
+				b.Fatal(err)
+			}
+			ours = append(ours, s)
+		}
+		for _, s := range ours {
+			if _, err := s.Do(b.Context(), benchCall(1)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		spent[1] += time.Since(begin)
+		for _, s := range ours {
+			s.Close()
+		}
+	}
+	b.ReportMetric(float64(spent[1])/float64(spent[0]), "ratio")
+}
