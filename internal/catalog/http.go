@@ -148,4 +148,3 @@ func (l *loader) warnLiteral(e mapEntry, w where) {
 	l.warn("catalog.literal_credential", "Credential in the catalog", e.keyRange, w,
 		"The value of %s looks like a credential and stands in the catalog, where everybody reads it. Use a variable with sensitive = true, or env(\"NAME\").", diag.Quote(e.key, 256))
 }
-

@@ -236,4 +236,3 @@ func classifyAddr(a netip.Addr) hostClass {
 	}
 	return hostPublic
 }
-
