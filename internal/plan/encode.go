@@ -63,6 +63,9 @@ func Decode(src []byte) (*Plan, error) {
 	if !bytes.Equal(again, src) {
 		return nil, edited(src, again)
 	}
+	if e := p.check(); e != nil {
+		return nil, e
+	}
 	d, err := p.digest()
 	if err != nil {
 		return nil, err
