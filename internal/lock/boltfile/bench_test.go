@@ -153,6 +153,33 @@ func BenchmarkWrite(b *testing.B) {
 	})
 }
 
+// BenchmarkHeld measures the moment in which an apply keeps readers out: the exclusive kernel lock around the rename, with
+// a lock of 10,000 tools in place.
+func BenchmarkHeld(b *testing.B) {
+	p := newPlace(b)
+	l := makeLock(b, 10000, 2048)
+	content := mustEncode(b, l)
+	w := p.writer(b)
+	if err := w.Replace(nil, l, ""); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		b.StopTimer()
+		info, err := lstatRegular(p.lock)
+		if err == nil {
+			err = writeTemp(p.lock+tempSuffix, content, info)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		if err := w.rename(l.Base(), info, p.lock+tempSuffix); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "held-ms")
+}
+
 // BenchmarkParts shows where the time of a load and of a write goes, for 10,000 tools.
 func BenchmarkParts(b *testing.B) {
 	l := makeLock(b, 10000, 2048)

@@ -76,7 +76,7 @@ func (w *Writer) replace(base *lock.Base, next *lock.Lock, mirrorPath string) (e
 	// Writing and checking do not depend on each other; the check reads the same bytes that are written.
 	temp := w.path + tempSuffix
 	written := make(chan error, 1)
-	go func() { written <- writeTemp(temp, b, info) }()
+	go func() { written <- w.store(temp, b, info) }()
 	defer func() { err = errors.Join(err, removeTemp(temp)) }()
 	loaded, err := verify(b, next)
 	if err := errors.Join(<-written, err); err != nil {
@@ -95,7 +95,7 @@ func (w *Writer) replace(base *lock.Base, next *lock.Lock, mirrorPath string) (e
 		return fmt.Errorf("mirror %q: %w", mirrorPath, err)
 	}
 	defer func() { err = errors.Join(err, removeTemp(mirrorTemp)) }()
-	if err := writeTemp(mirrorTemp, lock.Mirror(loaded.Lock), mirrorInfo); err != nil {
+	if err := w.store(mirrorTemp, lock.Mirror(loaded.Lock), mirrorInfo); err != nil {
 		return fmt.Errorf("mirror %q: %w", mirrorPath, err)
 	}
 	if err := w.rename(base, info, temp); err != nil {

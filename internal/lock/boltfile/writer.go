@@ -27,6 +27,7 @@ type Writer struct {
 	path    string
 	side    *os.File
 	timeout time.Duration
+	store   func(path string, b []byte, replaces fs.FileInfo) error // writeTemp, but for tests of a full disk
 }
 
 // CheckWritable reports why the lock at lockPath could not be written: a directory that is missing or read-only, a name
@@ -77,7 +78,7 @@ func OpenWriter(ctx context.Context, lockPath, sideDir string, timeout time.Dura
 		if err := writeHolder(side, command); err != nil {
 			return nil, fmt.Errorf("writer lock %q: %w", sidePath, errors.Join(err, side.Close()))
 		}
-		return &Writer{path: lockPath, side: side, timeout: timeout}, nil
+		return &Writer{path: lockPath, side: side, timeout: timeout, store: writeTemp}, nil
 	}
 }
 

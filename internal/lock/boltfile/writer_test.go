@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -166,6 +168,66 @@ func TestReplaceWhatIsNoLock(t *testing.T) {
 	var stale *lock.StaleError
 	if err := p.writer(t).Replace(first.Base(), following(t, first, "x"), p.mirror); !errors.As(err, &stale) || stale.Got != nil || *stale.Want != *first.Base() {
 		t.Errorf("Replace of a lock that is gone = %v, want it stale", err)
+	}
+}
+
+// TestFullDisk lets the disk be full while the lock, or its mirror, is half written. The control writes both.
+func TestFullDisk(t *testing.T) {
+	first := makeLock(t, 12, 300)
+	for _, suffix := range []string{LockSuffix + tempSuffix, MirrorSuffix + tempSuffix, "none"} {
+		p := newPlace(t)
+		p.replace(t, nil, first)
+		before := names(t, p.dir)
+		w := p.writer(t)
+		w.store = func(path string, b []byte, replaces fs.FileInfo) error {
+			if !strings.HasSuffix(path, suffix) {
+				return writeTemp(path, b, replaces)
+			}
+			return errors.Join(writeTemp(path, b[:len(b)/2], replaces), syscall.ENOSPC)
+		}
+		err := w.Replace(first.Base(), following(t, first, "second"), p.mirror)
+		if suffix == "none" {
+			if err != nil {
+				t.Errorf("Replace on a disk with room = %v", err)
+			}
+			continue
+		}
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "was not changed") {
+			t.Errorf("Replace on a full disk = %v", err)
+		}
+		same(t, p.lock, mustEncode(t, first))
+		same(t, p.mirror, lock.Mirror(first))
+		if after := names(t, p.dir); !slices.Equal(before, after) {
+			t.Errorf("directory held %v, now %v", before, after)
+		}
+	}
+}
+
+// TestMirrorFailsLast makes the mirror impossible to replace at the last moment: the lock is new, and the error says that
+// only the mirror is not.
+func TestMirrorFailsLast(t *testing.T) {
+	p := newPlace(t)
+	first := makeLock(t, 12, 300)
+	p.replace(t, nil, first)
+	second := following(t, first, "second")
+	w := p.writer(t)
+	w.store = func(path string, b []byte, replaces fs.FileInfo) error {
+		if strings.HasSuffix(path, MirrorSuffix+tempSuffix) {
+			if err := os.Remove(p.mirror); err != nil {
+				return err
+			}
+			mkdir(t, p.mirror)
+		}
+		return writeTemp(path, b, replaces)
+	}
+	err := w.Replace(first.Base(), second, p.mirror)
+	var incomplete *IncompleteError
+	if !errors.As(err, &incomplete) || !strings.Contains(err.Error(), p.lock) || !strings.Contains(err.Error(), "was written, but its mirror") || errors.Unwrap(incomplete) == nil {
+		t.Errorf("Replace = %v, want that only the mirror failed", err)
+	}
+	same(t, p.lock, mustEncode(t, second))
+	if got := names(t, p.dir); !slices.Equal(got, []string{".mcpcat", "catalog.lock.db", "catalog.lock.txt"}) {
+		t.Errorf("directory holds %v", got)
 	}
 }
 
