@@ -22,7 +22,13 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/lock/boltfile"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childEnv); path != "" {
+		playOffice(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // The harbour office: what it offers when it is pinned.
 const (

@@ -231,11 +231,7 @@ func (s *session) walkOn(w *walk) {
 	for w != nil {
 		w.view, w.err = s.look(s.gate.ctx)
 		if w.view != nil {
-			for _, t := range s.tools {
-				if r := t.judge(w.view.sight(t.upstream)); r != nil && t.fault == nil {
-					s.log.Warn("tool is refused", "tool", t.address, "reason", string(r.Reason), "locked", r.Locked, "live", r.Live, "changed", r.Changed)
-				}
-			}
+			s.judge(w.view)
 		}
 		s.mu.Lock()
 		if w.view != nil && w.view.conn == s.conn {
@@ -251,6 +247,22 @@ func (s *session) walkOn(w *walk) {
 		s.mu.Unlock()
 		close(w.done)
 		w = next
+	}
+}
+
+// judge applies what a walk saw to every tool, so that the list shows it, and tells what is new.
+func (s *session) judge(v *view) {
+	for _, t := range s.tools {
+		if t.fault != nil {
+			continue
+		}
+		before := t.refused()
+		switch r := t.judge(v.sight(t.upstream)); {
+		case r != nil && r != before:
+			s.log.Warn("tool is refused from now on", "tool", t.address, "reason", string(r.Reason), "locked", r.Locked, "live", r.Live, "changed", r.Changed)
+		case r == nil && before != nil:
+			s.log.Info("tool is offered as pinned again", "tool", t.address)
+		}
 	}
 }
 

@@ -100,7 +100,7 @@ agent "a" {
 	}
 	s := cat.Servers[0]
 	l := &lock.Lock{
-		Lineage: strings.Repeat("ab", 16), Serial: 1, Gate: json.RawMessage(`{"every_ms":3600000,"recheck":"interval"}`),
+		Lineage: strings.Repeat("ab", 16), Serial: 1, Gate: json.RawMessage(`{"every":"1h0m0s","recheck":"interval"}`),
 		Servers: []lock.Server{{Addr: s.Addr, Endpoint: s.Endpoint(), EndpointDigest: s.EndpointDigest(), Protocol: Version}},
 		Agents:  []lock.Agent{{Name: "a", Names: "plain"}},
 	}
