@@ -24,11 +24,31 @@ func (a *app) loadCatalog(offline bool) (*catalog.Catalog, diag.List, error) {
 	vars := make([]catalog.VarSource, len(a.flags.vars))
 	copy(vars, a.flags.vars)
 	for i := range vars {
-		if vars[i].File != "" && vars[i].File != "-" {
+		switch vars[i].File {
+		case "":
+		case "-":
+			b, err := a.standardVars()
+			if err != nil {
+				return nil, nil, err
+			}
+			vars[i].Data = b
+		default:
 			vars[i].File = a.path(vars[i].File)
 		}
 	}
 	return a.loadCatalogWith(catalog.Options{Dir: a.dir(), Lookup: a.Lookup, Vars: vars, AllowMissingSecrets: offline, LockPath: a.flags.lock, Version: version})
+}
+
+// standardVars reads the variables of -var-file=- once; standard input cannot be read twice.
+func (a *app) standardVars() ([]byte, error) {
+	if a.stdinVars == nil {
+		b, err := catalog.ReadVarFile(a.Stdin)
+		if err != nil {
+			return nil, fail(exitFailed, diag.Errorf("input.unreadable", "Input cannot be read", "-var-file=-: %s.", diag.Escape(err.Error())))
+		}
+		a.stdinVars = b
+	}
+	return a.stdinVars, nil
 }
 
 func (a *app) loadCatalogWith(o catalog.Options) (*catalog.Catalog, diag.List, error) {

@@ -74,6 +74,8 @@ type app struct {
 	code int
 
 	flags commonFlags
+	// stdinVars is what -var-file=- read, nil before.
+	stdinVars []byte
 }
 
 // exitError carries the exit status of a command that failed, and what to tell.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,10 +52,10 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits":   exits,
-			"same":    same,
-			"flip":    flip,
-			"waitfor": waitFor,
+			"exits":    exits,
+			"same":     same,
+			"flip":     flip,
+			"converse": converse,
 		},
 	})
 }
@@ -118,18 +120,47 @@ func flip(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o644))
 }
 
-// waitfor FILE waits up to ten seconds until a file exists.
-func waitFor(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: waitfor FILE")
+// converse REQUESTS ANSWERS COMMAND ARGS... starts a server on its standard input and output, sends the requests one after
+// the other, each once the one before is answered, writes the answers to a file and wants the server to end by itself
+// with status 0 when its input ends.
+func converse(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: converse REQUESTS ANSWERS COMMAND [ARGUMENTS]")
 	}
-	for range 1000 {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
-			return
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	path, err := exec.LookPath(args[2])
+	ts.Check(err)
+	cmd := exec.CommandContext(ctx, path, args[3:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "NO_COLOR"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	in, err := cmd.StdinPipe()
+	ts.Check(err)
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	ts.Check(cmd.Start())
+	lines := bufio.NewReader(out)
+	var answers strings.Builder
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		if _, err := io.WriteString(in, line); err != nil {
+			ts.Fatalf("%v\n%s", err, stderr.String())
 		}
-		time.Sleep(10 * time.Millisecond)
+		answer, err := lines.ReadString('\n')
+		if err != nil {
+			ts.Fatalf("after %d answers: %v\n%s", strings.Count(answers.String(), "\n"), err, stderr.String())
+		}
+		answers.WriteString(answer)
 	}
-	ts.Fatalf("%s did not appear", args[0])
+	ts.Check(in.Close())
+	if err := cmd.Wait(); err != nil {
+		ts.Fatalf("%v\n%s", err, stderr.String())
+	}
+	ts.Logf("%s%s", answers.String(), stderr.String())
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(answers.String()), 0o644))
 }
 
 // offer is what fakeserver serves. It is read anew for each request, so that a script changes a server by replacing the
