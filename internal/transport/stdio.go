@@ -22,8 +22,6 @@ const (
 	noticeCount = 64
 	// lateAnswers is how many cancelled ids are remembered, so that their answers are dropped and not foreign.
 	lateAnswers = 4096
-	// spareWaiters is how many waiters are kept for later calls.
-	spareWaiters = 64
 )
 
 // Stdio is a connection over a pair of pipes, one message per line. StartStdio makes one with a child process behind it,
@@ -50,11 +48,11 @@ type Stdio struct {
 	stopping sync.Once
 	stopped  chan struct{}  // nothing is left
 	wg       sync.WaitGroup // added to under mu while err is nil
+	spare    sync.Pool      // of *waiter, to which nobody will deliver any more
 
 	mu        sync.Mutex
 	err       *Error // set once, by fail
 	pending   map[jsonrpc.ID]*waiter
-	spare     []*waiter
 	listeners []*listener
 	cancelled map[jsonrpc.ID]struct{}
 	order     []jsonrpc.ID // of cancelled, a ring once it is full
@@ -62,7 +60,8 @@ type Stdio struct {
 	notices   int
 }
 
-// waiter is a call that waits for its answer. answer has room for one, so that delivery never waits.
+// waiter is a call that waits for its answer. Whoever takes it out of pending, other than the call itself, puts one
+// message into answer, nil if the connection has failed; there is room for one, so that delivery never waits.
 type waiter struct {
 	method string
 	answer chan *jsonrpc.Message
@@ -113,15 +112,20 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	if sent {
 		select {
 		case m := <-w.answer:
-			s.free(w)
-			return m, nil
+			s.spare.Put(w)
+			if m != nil {
+				return m, nil
+			}
+			if ended := ctx.Err(); ended != nil {
+				return nil, ended
+			}
+			return nil, s.failure(true)
 		case <-ctx.Done():
-		case <-s.done:
 		}
 	}
 	ended := ctx.Err()
 	m := s.leave(c.ID, w, sent && ended != nil)
-	s.free(w)
+	s.spare.Put(w)
 	switch {
 	case m != nil:
 		return m, nil
@@ -145,6 +149,11 @@ func (s *Stdio) enter(c *Call) (*waiter, *listener, error) {
 	if c.Notify != nil {
 		l = &listener{fn: c.Notify}
 	}
+	w, ok := s.spare.Get().(*waiter)
+	if !ok {
+		w = &waiter{answer: make(chan *jsonrpc.Message, 1)}
+	}
+	w.method = c.Method
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -156,27 +165,11 @@ func (s *Stdio) enter(c *Call) (*waiter, *listener, error) {
 	if _, late := s.cancelled[c.ID]; late {
 		return nil, nil, &Error{Op: "configure", Err: fmt.Errorf("id %s was used by a cancelled call", c.ID.Raw())}
 	}
-	var w *waiter
-	if n := len(s.spare); n > 0 {
-		w, s.spare = s.spare[n-1], s.spare[:n-1]
-	} else {
-		w = &waiter{answer: make(chan *jsonrpc.Message, 1)}
-	}
-	w.method = c.Method
 	s.pending[c.ID] = w
 	if l != nil {
 		s.listeners = append(s.listeners, l)
 	}
 	return w, l, nil
-}
-
-// free keeps a waiter, which nobody will deliver to any more, for the next call.
-func (s *Stdio) free(w *waiter) {
-	s.mu.Lock()
-	if len(s.spare) < spareWaiters {
-		s.spare = append(s.spare, w)
-	}
-	s.mu.Unlock()
 }
 
 // leave forgets the call, unless its answer has been taken in already, which it then returns. With cancel the server is
@@ -392,6 +385,10 @@ func (s *Stdio) fail(e *Error, grace time.Duration) {
 		}
 		s.err = e
 		close(s.done)
+		for id, w := range s.pending {
+			delete(s.pending, id)
+			w.answer <- nil
+		}
 	}
 	s.mu.Unlock()
 	s.stopping.Do(func() { go s.stop(grace) })
