@@ -101,6 +101,42 @@ func TestEverythingServer(t *testing.T) {
 	}
 }
 
+// TestStructuredContent calls tools of the harbour office whose results have structured content, text, or an error of the
+// tool's own, and compares the bytes in the same way.
+func TestStructuredContent(t *testing.T) {
+	t.Parallel()
+	url := serveHTTP(t, "harbour", "-http=127.0.0.1:0")
+	for _, c := range []struct {
+		transport, block string
+		server           []string
+	}{
+		{"stdio", "stdio {\n    command = \"harbour\"\n  }", []string{program("harbour")}},
+		{"http", everythingAt(url), []string{url}},
+	} {
+		t.Run(c.transport, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, fmt.Sprintf("server \"harbour\" {\n  %s\n  tools = [\"list_berths\", \"log_arrival\", \"tide_table\"]\n}\n", c.block))
+			p.pin(t)
+			for _, k := range []struct {
+				tool, args, holds string
+				exit              int
+			}{
+				{"list_berths", `{}`, `"structuredContent":{"berths":[`, 0},
+				{"tide_table", `{"date":"2026-10-01"}`, `high 2.9 m`, 0},
+				{"log_arrival", `{"ship":"Aino","berth":"A2"}`, `"isError":true`, 1},
+			} {
+				want := ask(t, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, k.tool, k.args), c.server...)
+				if !strings.Contains(string(want), k.holds) {
+					t.Fatalf("%s: the server's own result is %s, want %s in it", k.tool, want, k.holds)
+				}
+				if got := called(t, p.must(t, k.exit, "call", "server.harbour.tool."+k.tool, k.args)); string(got) != string(want) {
+					t.Errorf("%s: mcpcat call gives\n%s\nwant the server's bytes\n%s", k.tool, got, want)
+				}
+			}
+		})
+	}
+}
+
 // called is the result in the output of mcpcat call.
 func called(t *testing.T, o outcome) []byte {
 	t.Helper()

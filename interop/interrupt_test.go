@@ -161,7 +161,7 @@ func TestInterruptedApply(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(length * time.Duration(i) / rounds)
+		time.Sleep(length/2 + length*time.Duration(i)/rounds) // what is written is written near the end
 		signal := os.Interrupt
 		if i%2 == 1 {
 			signal = os.Kill

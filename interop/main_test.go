@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -32,6 +33,12 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Most of the time these tests wait for servers that do not answer: more of them fit than there are processors.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "mcpcat-interop-")
 		if err != nil {

@@ -32,9 +32,9 @@ func withOdd(block string) string {
 server "strange" {
   %s
   timeouts {
-    connect  = "2s"
-    discover = "2s"
-    list     = "2s"
+    connect  = "3s"
+    discover = "3s"
+    list     = "3s"
   }
   tools = ["first", "second"]
 }
@@ -102,7 +102,7 @@ func TestBadServers(t *testing.T) {
 		{mode: "unsupported", http: true, status: "refused", code: []string{"server.protocol_unsupported"}, reason: []string{"2025-11-25", "2026-07-28"}},
 		{mode: "silent", http: true, status: "not_checked", code: []string{"server.timeout"}, reason: []string{"server/discover"}},
 		{mode: "slow-list", http: true, status: "not_checked", code: []string{"server.timeout"}, reason: []string{"tools/list"}},
-		{mode: "html", http: true, status: "refused", code: []string{"server.not_mcp"}, reason: []string{"404"}},
+		{mode: "html", http: true, status: "refused", code: []string{"server.not_mcp"}, reason: []string{"web page"}},
 		{mode: "duplicate-members", http: true, status: "refused", code: []string{"server.protocol_error"}, reason: []string{"ttlMs"}},
 		{mode: "duplicate-tool", http: true, status: "refused", code: []string{"server.protocol_error"}, reason: []string{"first"}},
 		{mode: "changes", http: true, status: "refused", code: []string{"server.unstable"}, reason: []string{"first"}},

@@ -111,19 +111,23 @@ for (const call of calls) wanted.results.set(call[0], await inspect([server], ..
 const sound = wanted.tools.length > calls.length && [...wanted.results.values()].every((r) => r.result?.content?.length > 0);
 verdict("the server itself answers", sound, JSON.stringify([list, ...wanted.results]));
 
-await compare("stdio", [mcpcat, "serve", "-agent=suite", "-stdio"], wanted);
-
 const port = await freePort();
-const serve = spawn(mcpcat, ["serve", "-agent=suite", `-listen=127.0.0.1:${port}`], { stdio: ["ignore", "ignore", "inherit"] });
+const serve = spawn(mcpcat, ["serve", "-agent=suite", `-listen=127.0.0.1:${port}`], { stdio: ["ignore", "ignore", "pipe"] });
+let log = "";
+serve.stderr.on("data", (b) => (log += b));
 try {
-  if (await listening(port, serve)) await compare("http", [`http://127.0.0.1:${port}/mcp`], wanted);
-  else verdict("http", false, "mcpcat serve does not listen");
+  await Promise.all([
+    compare("stdio", [mcpcat, "serve", "-agent=suite", "-stdio"], wanted),
+    listening(port, serve).then((up) => (up ? compare("http", [`http://127.0.0.1:${port}/mcp`], wanted) : verdict("http", false, "mcpcat serve does not listen"))),
+  ]);
 } finally {
   if (serve.exitCode === null) {
     serve.kill("SIGINT");
     await once(serve, "exit");
   }
 }
+verdict("serve ends with 0 after SIGINT", serve.exitCode === 0, `exit status ${serve.exitCode}`);
+if (failed > 0) console.log(`standard error of mcpcat serve -listen:\n${log}`);
 
 console.log(`inspector: ${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
