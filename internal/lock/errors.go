@@ -72,7 +72,7 @@ func (e *BusyError) Error() string {
 	if holder == "" {
 		holder = "another process"
 	}
-	return fmt.Sprintf("%q is in use by %s", e.Path, holder)
+	return fmt.Sprintf("lock file %q is in use by %s", e.Path, holder)
 }
 
 // StaleError says that the lock is not the one that the change was made from.

@@ -299,8 +299,8 @@ func TestErrorsAreDistinct(t *testing.T) {
 		&CorruptError{Key: "a\x1b", Reason: "r"}: `lock file damaged: entry "a\x1b": r`,
 		&FormatError{Found: "2.0", Known: "1.0", Newer: true}: `lock file needs mcpcat with lock format 2.0, this one reads 1.0: upgrade mcpcat`,
 		&FormatError{Found: "0.9", Known: "1.0"}:              `lock file has the old format 0.9, this mcpcat reads 1.0: plan and apply anew`,
-		&BusyError{Path: "a.lock.db", Holder: "pid 7 (x)"}:    `"a.lock.db" is in use by pid 7 (x)`,
-		&BusyError{Path: "a.lock.db"}:                         `"a.lock.db" is in use by another process`,
+		&BusyError{Path: "a.lock.db", Holder: "pid 7 (x)"}:    `lock file "a.lock.db" is in use by pid 7 (x)`,
+		&BusyError{Path: "a.lock.db"}:                         `lock file "a.lock.db" is in use by another process`,
 		&StaleError{Want: &Base{Lineage: "l", Serial: 3}}:     `lock was changed by somebody else: it is now absent, want serial 3 of lineage "l" with root 000000000000: make a new plan`,
 	} {
 		if got := err.Error(); got != want {

@@ -38,11 +38,15 @@ type Loaded struct {
 // Load reads and checks the lock file at path, whose name ends in LockSuffix. It holds a shared kernel lock while it
 // reads, waits for one at most five seconds, and keeps nothing open. Links are not followed.
 //
-// The errors, all with the path in front, are lock.ErrAbsent, lock.ErrEmpty, *lock.NotLockError, *lock.FormatError,
+// The errors, which all name the path, are lock.ErrAbsent, lock.ErrEmpty, *lock.NotLockError, *lock.FormatError,
 // *lock.CorruptError, *lock.DigestVersionError, *lock.BusyError, or those of the file system and of ctx. A lock that is not
 // canonical is no error here.
 func Load(ctx context.Context, path string) (*Loaded, error) {
 	b, _, err := read(ctx, path)
+	var busy *lock.BusyError
+	if errors.As(err, &busy) {
+		return nil, err // it names the path itself
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %q: %w", path, err)
 	}

@@ -28,7 +28,8 @@ func (w *Writer) Replace(base *lock.Base, next *lock.Lock, mirrorPath string) er
 	if err := w.replace(base, next, mirrorPath); err != nil {
 		var incomplete *IncompleteError
 		var stale *lock.StaleError
-		if errors.As(err, &incomplete) || errors.As(err, &stale) {
+		var busy *lock.BusyError
+		if errors.As(err, &incomplete) || errors.As(err, &stale) || errors.As(err, &busy) {
 			return err
 		}
 		return fmt.Errorf("lock %q was not changed: %w", w.path, err)

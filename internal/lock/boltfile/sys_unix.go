@@ -36,9 +36,6 @@ func tryLock(f *os.File, exclusive bool) (held bool, err error) {
 	}
 }
 
-// unlock gives the kernel lock of f back before f is closed.
-func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
-
 // replaceFile makes from the file at to. The kernel lock of an open file at to does not hinder it.
 func replaceFile(from, to string, _ *os.File) error { return os.Rename(from, to) }
 

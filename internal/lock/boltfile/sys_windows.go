@@ -29,11 +29,6 @@ func tryLock(f *os.File, exclusive bool) (held bool, err error) {
 	return false, err
 }
 
-// unlock gives the kernel lock of f back before f is closed.
-func unlock(f *os.File) error {
-	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, lockRange())
-}
-
 // replaceFile makes from the file at to. held is closed first: Windows replaces no open file.
 func replaceFile(from, to string, held *os.File) error {
 	if held != nil {
