@@ -180,14 +180,20 @@ func BenchmarkStdio64(b *testing.B) {
 	}
 	var base int64
 	var rate [2]float64
+	var used [2]time.Duration
 	runs := 0
 	for b.Loop() {
 		const total = 4096
+		begin := cpu()
 		rate[0] += rawRun(total)
+		middle := cpu()
 		rate[1] += perSecond(b, 64, total, func(id int64) error { _, err := s.Do(ctx, benchCall(base+id)); return err })
+		used[0], used[1] = used[0]+middle-begin, used[1]+cpu()-middle
 		base += total
 		runs++
 	}
+	b.ReportMetric(float64(used[1])/float64(max(used[0], 1)), "cpu-ratio")
+	b.ReportMetric(float64(used[1].Nanoseconds())/float64(4096*runs), "cpu-ns/call")
 	b.ReportMetric(rate[0]/float64(runs), "raw-calls/s")
 	b.ReportMetric(rate[1]/float64(runs), "calls/s")
 	b.ReportMetric(rate[1]/rate[0], "ratio")

@@ -63,16 +63,40 @@ func newTree(leader *os.Process, mark string) *tree {
 // awaitExit returns when the leader has ended and what was left of the tree has been killed. The leader is not reaped
 // yet, so its number cannot be another process's or group's.
 func (t *tree) awaitExit() {
-	for {
-		err := unix.Waitid(unix.P_PID, t.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
+	if !t.pollExit() {
+		t.ended(0)
 	}
 	t.kill()
 	t.mu.Lock()
 	t.over = true
 	t.mu.Unlock()
+}
+
+// ended reports whether the leader has ended, after waiting for it unless option is WNOHANG.
+func (t *tree) ended(option int) bool {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, t.pid, &info, unix.WEXITED|unix.WNOWAIT|option, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err != nil || info.Signo != 0
+		}
+	}
+}
+
+// pollExit waits in the network poller, so that a server that runs costs no thread. It returns false where the kernel
+// has no file to wait for.
+func (t *tree) pollExit() bool {
+	fd, err := unix.PidfdOpen(t.pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return false
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	defer f.Close()
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	return conn.Read(func(uintptr) bool { return t.ended(unix.WNOHANG) }) == nil
 }
 
 // reaped is called when the leader's number may be used again.
