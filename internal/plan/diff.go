@@ -97,7 +97,7 @@ func schemaLeaves(path string, before, after strictjson.Value, input bool) []Lea
 	for _, s := range diffSchemas(path, before, after) {
 		class := InputUnclear
 		switch {
-		case s.header:
+		case s.header, input && (mapsHeader(s.before) || mapsHeader(s.after)):
 			class = HeaderMappingChanged
 		case s.effect == text:
 			class = SchemaTextChanged
@@ -115,6 +115,21 @@ func schemaLeaves(path string, before, after strictjson.Value, input bool) []Lea
 		leaves = append(leaves, l)
 	}
 	return leaves
+}
+
+// mapsHeader reports whether a schema that came or went as a whole sends an argument in a header.
+func mapsHeader(v strictjson.Value) bool {
+	for name, m := range v.Members() {
+		if name == "x-mcp-header" || mapsHeader(m) {
+			return true
+		}
+	}
+	for e := range v.Elements() {
+		if mapsHeader(e) {
+			return true
+		}
+	}
+	return false
 }
 
 // metaLeaves compares _meta member by member.

@@ -123,6 +123,7 @@ func TestToolClasses(t *testing.T) {
 		{"output schema", `{"outputSchema":{"type":"object"}}`, `{"outputSchema":{}}`, []string{"remove /outputSchema/type output_changed widens"}},
 		{"output schema comes", `{}`, `{"outputSchema":{}}`, []string{"add /outputSchema output_changed"}},
 		{"header", `{"inputSchema":{"properties":{"a":{}}}}`, `{"inputSchema":{"properties":{"a":{"x-mcp-header":"A"}}}}`, []string{"add /inputSchema/properties/a/x-mcp-header header_mapping_changed widens"}},
+		{"property with a header", `{"inputSchema":{"properties":{}}}`, `{"inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`, []string{"add /inputSchema/properties/a header_mapping_changed widens"}},
 		{"readOnlyHint true to absent", `{"annotations":{"readOnlyHint":true}}`, `{"annotations":{}}`, []string{"remove /annotations/readOnlyHint hints_weakened"}},
 		{"readOnlyHint absent to false", `{"annotations":{}}`, `{"annotations":{"readOnlyHint":false}}`, []string{"add /annotations/readOnlyHint hints_changed"}},
 		{"destructiveHint absent to false", `{"annotations":{}}`, `{"annotations":{"destructiveHint":false}}`, []string{"add /annotations/destructiveHint hints_relaxed"}},

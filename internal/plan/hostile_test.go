@@ -31,7 +31,9 @@ server "crm" {
 }
 `
 	cat, _ := load(t, hcl)
-	tool := func(name string) []json.RawMessage { return []json.RawMessage{json.RawMessage(`{"name":"` + name + `"}`)} }
+	tool := func(name string) []json.RawMessage {
+		return []json.RawMessage{json.RawMessage(`{"name":"` + name + `"}`)}
+	}
 	then := harbour(berth, arrival)
 	then["server.wiki"] = offer{Tools: tool("search")}
 	then["server.crm"] = offer{Tools: tool("find")}

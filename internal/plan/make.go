@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
@@ -333,12 +332,21 @@ func place(r diag.Range) string {
 	return r.String()
 }
 
-// compareAddresses orders addresses in text form as addr does.
-func compareAddresses(a, b string) int {
-	x, errX := addr.ParseItem(a)
-	y, errY := addr.ParseItem(b)
-	if errX != nil || errY != nil {
-		return strings.Compare(a, b)
+// sortByAddress orders list by item addresses given in text form, each of which is read once.
+func sortByAddress[T any](list []T, address func(T) string) {
+	type keyed struct {
+		key addr.Item
+		v   T
 	}
-	return x.Compare(y)
+	all := make([]keyed, len(list))
+	for i, v := range list {
+		all[i].v = v
+		if a, err := addr.ParseItem(address(v)); err == nil {
+			all[i].key = a
+		}
+	}
+	slices.SortStableFunc(all, func(a, b keyed) int { return a.key.Compare(b.key) })
+	for i := range all {
+		list[i] = all[i].v
+	}
 }

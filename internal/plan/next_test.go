@@ -6,10 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -426,94 +423,6 @@ func TestMakeRefusesForeignObservations(t *testing.T) {
 	for name, observed := range map[string][]surface.Server{"twice": append(slices.Clone(seen), seen...), "another endpoint": other} {
 		if _, err := plan.Make(plan.Input{Catalog: cat, LockName: cat.Lock, Observed: observed}); err == nil {
 			t.Errorf("%s: Make accepts it", name)
-		}
-	}
-}
-
-// A server that says a secret back is refused as a whole, and the secret is in no output.
-func TestSecretEchoed(t *testing.T) {
-	const hcl = `variable "token" {
-  type      = string
-  sensitive = true
-}
-
-server "harbour" {
-  http {
-    url = "https://office.harbour.example/mcp"
-    auth {
-      bearer = var.token
-    }
-  }
-  tools = ["berth_status", "log_arrival"]
-}
-`
-	const secret = `s3cr"et-<value>`
-	cat := loadWith(t, hcl, secret)
-	esc := `s3cr\"et-\u003cvalue>` // spelled otherwise than encoders do
-	for name, o := range map[string]map[string]offer{
-		"definition": harbour(strings.Replace(berth, "Says", esc, 1), arrival),
-		"undeclared": harbour(berth, arrival, `{"name":"`+esc+`"}`),
-		"discovery":  {"server.harbour": {Discover: json.RawMessage(`{"capabilities":{},"instructions":"` + esc + `"}`)}},
-		"excluded":   {"server.harbour": {Excluded: []surface.Excluded{{Name: secret, Reason: "r"}}}},
-	} {
-		p := makePlan(t, cat, nil, o)
-		if p.Servers[0].Status != plan.Refused || p.Servers[0].Error.Code != plan.CodeSecretEchoed || p.ExitCode(false) != plan.ExitIncomplete {
-			t.Errorf("%s: server %+v, exit code %d", name, p.Servers[0], p.ExitCode(false))
-		}
-		for _, out := range []string{string(encode(t, p)), textOf(t, p)} {
-			if strings.Contains(out, "s3cr") {
-				t.Errorf("%s: the secret is in the output: %s", name, out)
-			}
-			if !strings.Contains(out, "var.token") {
-				t.Errorf("%s: the output does not name the reference", name)
-			}
-		}
-		// Applying needs no secret.
-		if _, err := decode(t, encode(t, p)).Next(nil, loadWith(t, hcl, "")); err != nil {
-			t.Errorf("%s: Next = %v", name, err)
-		}
-	}
-	if p := makePlan(t, cat, nil, harbour(berth, arrival)); p.Servers[0].Status != plan.Checked {
-		t.Error("control: a server that keeps the secret is refused")
-	}
-}
-
-func loadWith(t testing.TB, hcl, token string) *catalog.Catalog {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "catalog.hcl"), []byte(hcl), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cat, diags := catalog.Load(catalog.Options{Dir: dir, AllowMissingSecrets: true, Lookup: func(name string) (string, bool) {
-		return token, name == "MCPCAT_VAR_token" && token != ""
-	}})
-	if cat == nil {
-		t.Fatalf("catalog: %v", diags)
-	}
-	return cat
-}
-
-// BenchmarkMake compares 60 servers of 50 tools each with a lock that holds them.
-func BenchmarkMake(b *testing.B) {
-	var hcl strings.Builder
-	all := map[string]offer{}
-	for i := range 60 {
-		fmt.Fprintf(&hcl, "server \"s%d\" {\n  http {\n    url = \"https://s%d.example/mcp\"\n  }\n  tools = [", i, i)
-		o := offer{}
-		for j := range 50 {
-			fmt.Fprintf(&hcl, "\"t%d\", ", j)
-			o.Tools = append(o.Tools, json.RawMessage(fmt.Sprintf(`{"name":"t%d","description":%q,"inputSchema":{"type":"object"}}`, j, strings.Repeat("Says it. ", 200))))
-		}
-		hcl.WriteString("]\n}\n")
-		all[fmt.Sprintf("server.s%d", i)] = o
-	}
-	cat, _ := load(b, hcl.String())
-	base := pinned(b, cat, all)
-	in := plan.Input{Catalog: cat, Base: base, LockName: cat.Lock, Observed: observe(b, cat, all)}
-	for b.Loop() {
-		p, err := plan.Make(in)
-		if err != nil || p.HasChanges() {
-			b.Fatal(err)
 		}
 	}
 }

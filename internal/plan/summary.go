@@ -117,7 +117,7 @@ func (m *maker) diagnostics() {
 // summary counts, and puts the changes in the order of their addresses.
 func (m *maker) summary() {
 	p := m.plan
-	slices.SortFunc(p.Changes, func(a, b Change) int { return compareAddresses(a.Address, b.Address) })
+	sortByAddress(p.Changes, func(c Change) string { return c.Address })
 	s := &p.Summary
 	s.Decision = Auto
 	for _, c := range p.Changes {

@@ -114,7 +114,7 @@ func Verify(in Input) (*Verification, error) {
 			v.item(m, decl, t.Name, s.Status, posture)
 		}
 	}
-	slices.SortFunc(v.Items, func(a, b VerifyItem) int { return compareAddresses(a.Address, b.Address) })
+	sortByAddress(v.Items, func(it VerifyItem) string { return it.Address })
 	v.posture(m)
 	v.conclude(m)
 	return v, nil

@@ -162,7 +162,9 @@ func TestEnvelope(t *testing.T) {
 		{"nothing", nil, nil, `{"format_version":"1.0","kind":"k","diagnostics":[]}`},
 		{"empty document", nil, struct{}{}, `{"format_version":"1.0","kind":"k","diagnostics":[]}`},
 		{
-			"document", diag.List{diag.Errorf("a.b", "Sum", "It is \u202e so.")}, view.Valid{Files: []string{"catalog.hcl"}, Tools: 2},
+			"document",
+			diag.List{diag.Errorf("a.b", "Sum", "It is \u202e so.")},
+			view.Valid{Files: []string{"catalog.hcl"}, Tools: 2},
 			`{"format_version":"1.0","kind":"k","files":["catalog.hcl"],"servers":0,"tools":2,"agents":0,"diagnostics":[{"severity":"error","code":"a.b","summary":"Sum","detail":"It is \u202e so."}]}`,
 		},
 	}
