@@ -133,15 +133,18 @@ func BenchmarkStdioCall(b *testing.B) {
 	})
 }
 
-// perSecond runs call from many goroutines for a while and returns the calls of a second.
-func perSecond(b *testing.B, workers int, total int64, call func(id int64) error) float64 {
+// perSecond makes n calls from as many goroutines as there are workers, each with a context of its own, and returns the
+// calls of a second.
+func perSecond(b *testing.B, workers int, n int64, call func(ctx context.Context, i int64) error) float64 {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	begin := time.Now()
 	for range workers {
 		wg.Go(func() {
-			for id := next.Add(1); id <= total; id = next.Add(1) {
-				if err := call(id); err != nil {
+			ctx, cancel := context.WithCancel(b.Context())
+			defer cancel()
+			for i := next.Add(1); i <= n; i = next.Add(1) {
+				if err := call(ctx, i); err != nil {
 					b.Error(err)
 					return
 				}
@@ -149,15 +152,13 @@ func perSecond(b *testing.B, workers int, total int64, call func(id int64) error
 		})
 	}
 	wg.Wait()
-	return float64(total) / time.Since(begin).Seconds()
+	return float64(n) / time.Since(begin).Seconds()
 }
 
 // BenchmarkStdio64 has 64 calls in flight. The raw client writes ahead of what it reads by as many.
 func BenchmarkStdio64(b *testing.B) {
 	c := childConfig(b, "floor")
 	s, raw := startChild(b, c), startRaw(b, c)
-	ctx, cancel := context.WithCancel(b.Context())
-	defer cancel()
 	rawRun := func(total int64) float64 {
 		window := make(chan struct{}, 64)
 		begin := time.Now()
@@ -184,10 +185,14 @@ func BenchmarkStdio64(b *testing.B) {
 	runs := 0
 	for b.Loop() {
 		const total = 4096
+		calls := make([]*Call, total)
+		for i := range calls {
+			calls[i] = benchCall(base + int64(i))
+		}
 		begin := cpu()
 		rate[0] += rawRun(total)
 		middle := cpu()
-		rate[1] += perSecond(b, 64, total, func(id int64) error { _, err := s.Do(ctx, benchCall(base+id)); return err })
+		rate[1] += perSecond(b, 64, total, func(ctx context.Context, i int64) error { _, err := s.Do(ctx, calls[i-1]); return err })
 		used[0], used[1] = used[0]+middle-begin, used[1]+cpu()-middle
 		base += total
 		runs++
@@ -284,14 +289,12 @@ func BenchmarkHTTP64(b *testing.B) {
 	url := startHTTPFloor(b)
 	client := rawClient(b)
 	h := newClient(b, HTTPConfig{URL: url, AllowPrivate: true})
-	ctx, cancel := context.WithCancel(b.Context())
-	defer cancel()
 	var rate [2]float64
 	runs := 0
 	for b.Loop() {
 		const total = 2048
-		rate[0] += perSecond(b, 64, total, func(id int64) error { return rawHTTP(client, url, id) })
-		rate[1] += perSecond(b, 64, total, func(id int64) error { _, err := h.Do(ctx, benchCall(id)); return err })
+		rate[0] += perSecond(b, 64, total, func(_ context.Context, id int64) error { return rawHTTP(client, url, id) })
+		rate[1] += perSecond(b, 64, total, func(ctx context.Context, id int64) error { _, err := h.Do(ctx, benchCall(id)); return err })
 		runs++
 	}
 	b.ReportMetric(rate[0]/float64(runs), "raw-calls/s")

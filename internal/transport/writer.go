@@ -53,14 +53,9 @@ func (l *lineWriter) write(ctx context.Context, dead <-chan struct{}, line []byt
 			return 0, errStopped
 		}
 	}
-	select {
-	case <-ctx.Done():
+	if closed(ctx.Done()) || closed(dead) {
 		<-l.turn
 		return 0, errStopped
-	case <-dead:
-		<-l.turn
-		return 0, errStopped
-	default:
 	}
 	l.buf = append(append(l.buf[:0], line...), '\n')
 	if l.fast != nil {
@@ -71,6 +66,16 @@ func (l *lineWriter) write(ctx context.Context, dead <-chan struct{}, line []byt
 		}
 	}
 	return l.slow(ctx, dead, n)
+}
+
+// closed looks at one channel at a time, for which an open one needs no lock.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // slow writes buf[n:] in a goroutine of its own. The turn is kept until the write has ended.
