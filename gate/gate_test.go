@@ -492,7 +492,10 @@ func TestInterval(t *testing.T) {
 		began time.Time
 		want  bool
 	}{
-		{now, true}, {now.Add(-59 * time.Minute), true}, {now.Add(-time.Hour), false}, {now.Add(time.Second), false},
+		{now, true},
+		{now.Add(-59 * time.Minute), true},
+		{now.Add(-time.Hour), false},
+		{now.Add(time.Second), false},
 		{now.Round(0).Add(-2 * time.Hour), false},
 	} {
 		if got := young(c.began, now, time.Hour); got != c.want {
@@ -520,10 +523,14 @@ func TestUpstreamErrors(t *testing.T) {
 		{"header mismatch", rpc(-32020, "x", ""), UpstreamError{Code: -32603, Message: "the upstream server did not answer as it should"}},
 		{"missing capability", rpc(-32021, "x", `,"data":{"requiredCapabilities":{"sampling":{}}}`), UpstreamError{Code: -32603, Message: "the upstream server did not answer as it should"}},
 		{"not found of another revision", rpc(-32002, "x", ""), UpstreamError{Code: -32603, Message: "the upstream server did not answer as it should"}},
-		{"outputSchema", `"result":{"resultType":"complete","content":[],"structuredContent":{}}`,
-			UpstreamError{Code: -32603, Message: "the result does not satisfy the tool's outputSchema; the call may have had effect"}},
-		{"no structure", `"result":{"resultType":"complete","content":[]}`,
-			UpstreamError{Code: -32603, Message: "the result does not satisfy the tool's outputSchema; the call may have had effect"}},
+		{
+			"outputSchema", `"result":{"resultType":"complete","content":[],"structuredContent":{}}`,
+			UpstreamError{Code: -32603, Message: "the result does not satisfy the tool's outputSchema; the call may have had effect"},
+		},
+		{
+			"no structure", `"result":{"resultType":"complete","content":[]}`,
+			UpstreamError{Code: -32603, Message: "the result does not satisfy the tool's outputSchema; the call may have had effect"},
+		},
 		{"no result type", `"result":{"content":[]}`, UpstreamError{Code: -32603, Message: "the upstream server did not answer as it should; the call may have had effect"}},
 		{"duplicate member", `"result":{"resultType":"complete","content":[],"content":[]}`, UpstreamError{Code: -32603}},
 	}

@@ -130,8 +130,10 @@ func TestHTTPChecks(t *testing.T) {
 		{"no meta", post(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`), 400, "-32602"},
 		{"meta is a list", post(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":[]}}`), 400, "-32602"},
 		{"versions differ", post(replaced(list, "2026-07-28", "2025-11-25")), 400, "-32020"},
-		{"other version", replaced(post(replaced(list, "2026-07-28", "2099-01-01")), "Version: 2026-07-28", "Version: 2099-01-01"), 400,
-			`"code":-32022,"message":"unsupported protocol version: this server speaks 2026-07-28","data":{"supported":["2026-07-28"],"requested":"2099-01-01"}`},
+		{
+			"other version", replaced(post(replaced(list, "2026-07-28", "2099-01-01")), "Version: 2026-07-28", "Version: 2099-01-01"), 400,
+			`"code":-32022,"message":"unsupported protocol version: this server speaks 2026-07-28","data":{"supported":["2026-07-28"],"requested":"2099-01-01"}`,
+		},
 		{"other version, none in the body", replaced(post(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}`), "Version: 2026-07-28", "Version: 2025-11-25"), 400, "-32022"},
 		{"initialize of an older revision", post(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`, "-MCP-Protocol-Version"), 400, "2026-07-28"},
 		{"no method header", post(list, "-Mcp-Method"), 400, "-32020"},
@@ -219,19 +221,31 @@ func TestAnswers(t *testing.T) {
 		err    error
 		want   string
 	}{
-		{"bytes pass", `{"resultType":"complete","content":[{"type":"text","text":"a\/b\u003c"}],"structuredContent":{"n":1.0,"m":9007199254740993},"zz":null}`, nil,
-			`"result":{"resultType":"complete","content":[{"type":"text","text":"a\/b\u003c"}],"structuredContent":{"n":1.0,"m":9007199254740993},"zz":null,` + own + `}`},
-		{"identity replaced, subscription removed", withMeta, nil,
-			`"result":{ "resultType" : "complete" , "_meta" : {"io.modelcontextprotocol/serverInfo":` + info + `,"x": 1.0,"y":"s\u0041"} ,"content":[] }`},
+		{
+			"bytes pass", `{"resultType":"complete","content":[{"type":"text","text":"a\/b\u003c"}],"structuredContent":{"n":1.0,"m":9007199254740993},"zz":null}`, nil,
+			`"result":{"resultType":"complete","content":[{"type":"text","text":"a\/b\u003c"}],"structuredContent":{"n":1.0,"m":9007199254740993},"zz":null,` + own + `}`,
+		},
+		{
+			"identity replaced, subscription removed", withMeta, nil,
+			`"result":{ "resultType" : "complete" , "_meta" : {"io.modelcontextprotocol/serverInfo":` + info + `,"x": 1.0,"y":"s\u0041"} ,"content":[] }`,
+		},
 		{"unknown tool", "", gate.ErrUnknownTool, `"error":{"code":-32602,"message":"unknown tool: \"a\""}`},
-		{"arguments", "", &gate.ArgumentsError{Pointer: "/x", Keyword: "type"},
-			`"result":{"resultType":"complete","content":[{"type":"text","text":"arguments do not satisfy the tool's inputSchema: keyword \"type\" at \"/x\""}],"isError":true,` + own + `}`},
-		{"drift", "", &gate.Refusal{Reason: gate.Drift, Address: "server.x.tool.a", Locked: digest, Live: digest, Changed: []string{"description", "other"}, Err: errors.New("secret-detail")},
-			`"error":{"code":1403,"message":"call refused: the tool is not as it was reviewed","data":{"reason":"drift","address":"server.x.tool.a","locked":"` + digest + `","live":"` + digest + `","changed":["description","other"]}}`},
-		{"unverified", "", &gate.Refusal{Reason: gate.Unverified, Address: "server.x.tool.a", Locked: digest},
-			`"error":{"code":1403,"message":"call refused: the tool could not be verified","data":{"reason":"unverified","address":"server.x.tool.a","locked":"` + digest + `","live":null,"changed":[]}}`},
-		{"upstream error", "", &gate.UpstreamError{Code: 4711, Message: "tide is out", Data: json.RawMessage(`{"retry":1.0}`)},
-			`"error":{"code":4711,"message":"tide is out","data":{"retry":1.0}}`},
+		{
+			"arguments", "", &gate.ArgumentsError{Pointer: "/x", Keyword: "type"},
+			`"result":{"resultType":"complete","content":[{"type":"text","text":"arguments do not satisfy the tool's inputSchema: keyword \"type\" at \"/x\""}],"isError":true,` + own + `}`,
+		},
+		{
+			"drift", "", &gate.Refusal{Reason: gate.Drift, Address: "server.x.tool.a", Locked: digest, Live: digest, Changed: []string{"description", "other"}, Err: errors.New("secret-detail")},
+			`"error":{"code":1403,"message":"call refused: the tool is not as it was reviewed","data":{"reason":"drift","address":"server.x.tool.a","locked":"` + digest + `","live":"` + digest + `","changed":["description","other"]}}`,
+		},
+		{
+			"unverified", "", &gate.Refusal{Reason: gate.Unverified, Address: "server.x.tool.a", Locked: digest},
+			`"error":{"code":1403,"message":"call refused: the tool could not be verified","data":{"reason":"unverified","address":"server.x.tool.a","locked":"` + digest + `","live":null,"changed":[]}}`,
+		},
+		{
+			"upstream error", "", &gate.UpstreamError{Code: 4711, Message: "tide is out", Data: json.RawMessage(`{"retry":1.0}`)},
+			`"error":{"code":4711,"message":"tide is out","data":{"retry":1.0}}`,
+		},
 		{"closed", "", gate.ErrClosed, `"error":{"code":-32603,"message":"mcpcat is shutting down"}`},
 		{"anything else", "", errors.New("secret-detail"), `"error":{"code":-32603,"message":"internal error"}`},
 	}

@@ -24,17 +24,12 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &connection{server: s, out: out, pending: map[jsonrpc.ID]*pending{}, stop: cancel}
 	lines := make(chan line)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		readLines(ctx, in, lines)
-	}()
+	go readLines(ctx, in, lines)
 	err := c.loop(ctx, lines)
 	cancel(errStopped)
 	c.work.Wait()
 	if closer, ok := in.(io.Closer); ok && err != nil {
-		_ = closer.Close() // only to end the read
-		<-read
+		_ = closer.Close() // only to end the read, which for a terminal happens with the next input
 	}
 	return err
 }

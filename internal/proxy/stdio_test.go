@@ -66,8 +66,10 @@ func TestStdio(t *testing.T) {
 		{"garbage", `hello`, `{"jsonrpc":"2.0","error":{"code":-32700`},
 		{"batch", `[` + list + `]`, `{"jsonrpc":"2.0","error":{"code":-32600`},
 		{"duplicate", strings.Replace(list, `"id":7`, `"id":7,"id":7`, 1), `{"jsonrpc":"2.0","error":{"code":-32600`},
-		{"initialize", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`,
-			`{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"unsupported protocol version: this server speaks 2026-07-28","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`},
+		{
+			"initialize", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`,
+			`{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"unsupported protocol version: this server speaks 2026-07-28","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`,
+		},
 		{"version", strings.Replace(list, "2026-07-28", "2025-11-25", 1), `"code":-32022`},
 		{"no meta", `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, `"code":-32602`},
 		{"no capabilities", strings.Replace(list, `,"io.modelcontextprotocol/clientCapabilities":{}`, ``, 1), `"code":-32602`},

@@ -13,7 +13,8 @@ const (
 	maxSteps   = 2_000_000 // one validation: every evaluation of a subschema and what it looks at
 
 	stepsPerEvaluation = 16
-	stepsPerName       = 16 // for a member name that propertyNames looks at
+	stepsPerName       = 16  // for a member name that propertyNames looks at
+	bytesOfRegex       = 200 // a byte of an instance that is read as a pattern counts as so many
 )
 
 // node is one compiled subschema with its edges and its price. The edges are those that the validator follows.
@@ -52,7 +53,6 @@ type graph struct {
 	anchors   map[string][]*node // dynamic anchors by name
 	dynamic   bool
 	uneval    bool
-	numbers   bool // some enum or const holds a number
 	recursive bool
 	depth     int
 
@@ -238,6 +238,9 @@ func (n *node) price(g *graph) {
 	}
 	if s.MinLength != nil || s.MaxLength != nil || s.Format != nil {
 		n.perByte++
+	}
+	if s.Format != nil && s.Format.Name == "regex" {
+		n.perByte += bytesOfRegex
 	}
 	if s.Pattern != nil {
 		n.perByte += programOf(s.Pattern)

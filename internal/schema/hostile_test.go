@@ -59,8 +59,10 @@ func vectors() []vector {
 		}) + `}}`, `{}`, "expensive"},
 		{"nested repetition", `{"pattern":"((x{0,30}){0,30})!"}`, `"` + strings.Repeat("x", 262_144) + `"`, "expensive"},
 		{"repetition of anything", `{"pattern":"(.{0,900}.{0,90})z"}`, `"` + strings.Repeat("x", 1<<20) + `"`, "expensive"},
-		{"2,000 patternProperties", `{"patternProperties":{` + list(1990, func(i int) string { return fmt.Sprintf(`"x%d":{}`, i) }) + `}}`,
-			`{` + list(20_000, func(i int) string { return fmt.Sprintf(`"property-number-%d":%d`, i, i) }) + `}`, "expensive"},
+		{
+			"2,000 patternProperties", `{"patternProperties":{` + list(1990, func(i int) string { return fmt.Sprintf(`"x%d":{}`, i) }) + `}}`,
+			`{` + list(20_000, func(i int) string { return fmt.Sprintf(`"property-number-%d":%d`, i, i) }) + `}`, "expensive",
+		},
 		{"uniqueItems on 30,000 objects", `{"uniqueItems":true}`, `[` + list(30_000, func(i int) string { return fmt.Sprintf(`{"a":%d}`, i) }) + `]`, "valid"},
 		{"uniqueItems on big exponents", `{"uniqueItems":true}`, `[` + list(6_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]`, "expensive"},
 		{"enum of big exponents", `{"enum":[` + list(5_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]}`, `1e9999`, "expensive"},
@@ -68,16 +70,26 @@ func vectors() []vector {
 		{"exponent beyond any bound", `{"minimum":1}`, `1e9999999`, "expensive"},
 		{"integer type on big exponents", `{"items":{"type":"integer"}}`, `[` + list(20_000, func(int) string { return `1e9999` }) + `]`, "expensive"},
 		{"a million digits", `{"maximum":5}`, strings.Repeat("9", 1_000_000), "expensive"},
-		{"enum of 12,000 strings x 20,000 items", `{"items":{"enum":[` + list(12_000, func(i int) string { return fmt.Sprintf(`"v%04d"`, i%10_000) }) + `]}}`,
-			`[` + list(20_000, func(int) string { return `"v9999"` }) + `]`, "expensive"},
-		{"oneOf of 1,900 objects x 5,000 items", `{"items":{"oneOf":[` + list(1_900, func(i int) string { return fmt.Sprintf(`{"type":"x%d"}`, i) }) + `]}}`,
-			`[` + list(5_000, func(int) string { return `1` }) + `]`, "schema"},
-		{"oneOf of 1,900 constants x 5,000 items", `{"items":{"oneOf":[` + list(1_900, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}}`,
-			`[` + list(5_000, func(int) string { return `-1` }) + `]`, "expensive"},
-		{"200-way anyOf under items, 200 KB", `{"items":{"anyOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i+9) }) + `]}}`,
-			`[` + list(60_000, func(int) string { return `"x"` }) + `]`, "expensive"},
-		{"unevaluatedProperties under 1,500 allOf", `{"unevaluatedProperties":false,"allOf":[` + list(1_500, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) }) + `]}`,
-			`{` + list(1_500, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`, "expensive"},
+		{
+			"enum of 12,000 strings x 20,000 items", `{"items":{"enum":[` + list(12_000, func(i int) string { return fmt.Sprintf(`"v%04d"`, i%10_000) }) + `]}}`,
+			`[` + list(20_000, func(int) string { return `"v9999"` }) + `]`, "expensive",
+		},
+		{
+			"oneOf of 1,900 objects x 5,000 items", `{"items":{"oneOf":[` + list(1_900, func(i int) string { return fmt.Sprintf(`{"type":"x%d"}`, i) }) + `]}}`,
+			`[` + list(5_000, func(int) string { return `1` }) + `]`, "schema",
+		},
+		{
+			"oneOf of 1,900 constants x 5,000 items", `{"items":{"oneOf":[` + list(1_900, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}}`,
+			`[` + list(5_000, func(int) string { return `-1` }) + `]`, "expensive",
+		},
+		{
+			"200-way anyOf under items, 200 KB", `{"items":{"anyOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i+9) }) + `]}}`,
+			`[` + list(60_000, func(int) string { return `"x"` }) + `]`, "expensive",
+		},
+		{
+			"unevaluatedProperties under 1,500 allOf", `{"unevaluatedProperties":false,"allOf":[` + list(1_500, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) }) + `]}`,
+			`{` + list(1_500, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`, "expensive",
+		},
 		{"$dynamicRef through 800 resources", dynamicChain(800), nest("[", "", "]", 12), "expensive"},
 		{"$dynamicRef through 20 resources", dynamicChain(20), nest("[", "", "]", 12), "valid"},
 		{"200,000 errors", `{"type":"array","items":{"type":"string"}}`, `[` + list(200_000, func(int) string { return `1` }) + `]`, "expensive"},
@@ -91,7 +103,27 @@ func vectors() []vector {
 		{"1,900 references to unknown places", `{"x":{` + list(1_900, func(i int) string { return fmt.Sprintf(`"y%d":{}`, i) }) + `},"allOf":[` +
 			list(1_900, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/y%d"}`, i) }) + `]}`, `1`, "expensive"},
 		{"schema above the byte bound", `{"description":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, `1`, "expensive"},
-		{"draft-07 regex format on the instance", `{"$schema":"http://json-schema.org/draft-07/schema#","format":"regex"}`, `"` + strings.Repeat(`\\pL{1000}`, 100_000) + `"`, "invalid"},
+		{"draft-07 regex format on the instance", `{"$schema":"http://json-schema.org/draft-07/schema#","format":"regex"}`, `"` + strings.Repeat(`\\pL{1000}`, 100_000) + `"`, "expensive"},
+		{
+			"draft-07 regex format on many instances", `{"$schema":"http://json-schema.org/draft-07/schema#","items":{"format":"regex"}}`,
+			`[` + list(5_000, func(int) string { return `"(abcdefgh){700}"` }) + `]`, "expensive",
+		},
+		{
+			"draft-07 regex format", `{"$schema":"http://json-schema.org/draft-07/schema#","items":{"format":"regex"}}`,
+			`[` + list(50, func(i int) string { return fmt.Sprintf(`"(abcdefgh){70%d}"`, i%10) }) + `]`, "valid",
+		},
+		{"draft-07 enum of equal arrays", `{"$schema":"http://json-schema.org/draft-07/schema#","enum":[` + list(20, func(i int) string {
+			return `[` + strings.Repeat("1,", 4_000) + fmt.Sprint(i) + `]`
+		}) + `]}`, `1`, "expensive"},
+		{"long property name above many", `{"properties":{"` + strings.Repeat("x", 200_000) + `":{"properties":{` +
+			list(1_900, func(i int) string { return fmt.Sprintf(`"p%04d":{}`, i) }) + `}}}}`, `1`, "expensive"},
+		{"medium property name above many", `{"properties":{"` + strings.Repeat("x", 200) + `":{"properties":{` +
+			list(1_900, func(i int) string { return fmt.Sprintf(`"p%04d":{}`, i) }) + `}}}}`, `1`, "valid"},
+		{"long identifier under many references", `{"$id":"https://x.example/` + strings.Repeat("x", 100_000) + `","anyOf":[` +
+			list(1_900, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `],"$defs":{"a":true}}`, `1`, "expensive"},
+		{"many references", `{"$id":"https://x.example/` + strings.Repeat("x", 450) + `","anyOf":[` +
+			list(1_900, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `],"$defs":{"a":true}}`, `1`, "valid"},
+		{"2,000 flat subschemas", `{"properties":{` + list(1_990, func(i int) string { return fmt.Sprintf(`"property%04d":{"type":"string","minLength":1}`, i) }) + `}}`, `{}`, "valid"},
 		{"unique small arrays of big arrays", `{"uniqueItems":true}`, `[` + list(20, func(i int) string {
 			return `[` + strings.Repeat("1,", 10_000) + fmt.Sprint(i) + `]`
 		}) + `]`, "expensive"},

@@ -63,6 +63,16 @@ func (ps *patterns) compile(expr string) (*pattern, error) {
 	return p, nil
 }
 
+// readable says whether a string of an instance is a pattern, for the format regex. It compiles nothing and keeps nothing,
+// because it runs during validation.
+func readable(expr string) (*pattern, error) {
+	if len(expr) > maxPatternBytes {
+		return nil, &TooExpensiveError{What: "bytes of patterns", Got: int64(len(expr)), Limit: maxPatternBytes}
+	}
+	_, err := syntax.Parse(translate(expr), syntax.Perl)
+	return nil, err
+}
+
 // translate rewrites the one ECMA-262 escape that occurs in real schemas and that RE2 spells otherwise: \uXXXX.
 func translate(expr string) string {
 	if !strings.Contains(expr, `\u`) {

@@ -14,9 +14,12 @@ const (
 	maxSchemaDepth = 64      // nesting of the JSON text
 	maxSchemaNodes = 100_000 // values in the JSON text
 	maxSubschemas  = 2_000
-	maxNumberSum   = 400_000 // numberCost of all numbers in the text
-	maxResources   = 64      // $id, $anchor and $dynamicAnchor
-	maxFarTargets  = 50_000  // (references to places that are no known subschema) x subschemas
+	maxNumberSum   = 400_000   // numberCost of all numbers in the text
+	maxResources   = 64        // $id, $anchor and $dynamicAnchor
+	maxPointerSum  = 512 << 10 // bytes of the pointers of all subschemas, which the compiler compares with each other
+	maxURI         = 512       // bytes of one $id or reference
+	maxEnumSteps   = 60_000    // comparing the values of enums with each other, which a meta-schema asks for
+	maxFarTargets  = 50_000    // (references to places that are no known subschema) x subschemas
 )
 
 // The keywords whose values are schemas, in both dialects. Reading them in the dialect that does not have them only
@@ -37,7 +40,9 @@ type scanned struct {
 	patterns       patterns
 	subschemas     int
 	resources      int
+	pointers       int
 	numbers        int
+	enums          int
 	at             map[string]bool // pointers of the subschemas
 	refs           []reference
 	dynamicAnchors []string // pointers
@@ -66,6 +71,9 @@ func (s *scanned) schema(v any, ptr string) error {
 	s.at[ptr] = true
 	if s.subschemas++; s.subschemas > maxSubschemas {
 		return &TooExpensiveError{What: "subschemas", Limit: maxSubschemas}
+	}
+	if s.pointers += len(ptr); s.pointers > maxPointerSum {
+		return &TooExpensiveError{What: "bytes in the pointers to subschemas", Limit: maxPointerSum}
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
@@ -122,6 +130,9 @@ func (s *scanned) keyword(name string, v any, ptr string) error {
 		if s.resources++; s.resources > maxResources {
 			return &TooExpensiveError{What: "identifiers and anchors in a schema", Limit: maxResources}
 		}
+		if len(text) > maxURI {
+			return &TooExpensiveError{What: "bytes in an identifier", Got: int64(len(text)), Limit: maxURI}
+		}
 		switch name {
 		case "$dynamicAnchor":
 			s.dynamicAnchors = append(s.dynamicAnchors, ptr)
@@ -134,6 +145,12 @@ func (s *scanned) keyword(name string, v any, ptr string) error {
 		}
 	case "$recursiveRef", "$recursiveAnchor", "$vocabulary":
 		return &UnsupportedError{Pointer: cut(ptr), Reason: "keyword " + name + " is not supported"}
+	case "enum":
+		if values, ok := v.([]any); ok {
+			if s.enums += compareSteps(values); s.enums > maxEnumSteps {
+				return &TooExpensiveError{What: "steps in comparing the values of enums", Limit: maxEnumSteps}
+			}
+		}
 	case "pattern":
 		if isText {
 			return s.pattern(text, ptr+"/pattern")
@@ -142,6 +159,22 @@ func (s *scanned) keyword(name string, v any, ptr string) error {
 		s.unevaluated = true
 	}
 	return nil
+}
+
+// compareSteps prices the search for equal values in a list: up to 20 are compared in pairs, more are hashed.
+func compareSteps(values []any) int {
+	steps := len(values) / 8
+	for _, v := range values {
+		switch v.(type) {
+		case json.Number, map[string]any, []any:
+			size, _ := weigh(v)
+			steps += size
+		}
+	}
+	if len(values) <= 20 {
+		steps *= max(len(values)/2, 1)
+	}
+	return steps
 }
 
 func (s *scanned) pattern(expr, ptr string) error {
@@ -182,6 +215,9 @@ func (s *scanned) references(doc any) error {
 	far := map[string]bool{}
 	for i := 0; i < len(s.refs); i++ { // walking a target may add references
 		ref := s.refs[i]
+		if len(ref.value) > maxURI {
+			return &TooExpensiveError{What: "bytes in a reference", Got: int64(len(ref.value)), Limit: maxURI}
+		}
 		base, fragment, _ := strings.Cut(ref.value, "#")
 		if u, err := url.Parse(base); err != nil {
 			return &InvalidError{Pointer: cut(ref.pointer), Reason: "reference is no URI"}
@@ -191,9 +227,6 @@ func (s *scanned) references(doc any) error {
 		pointer, err := url.PathUnescape(fragment)
 		if err != nil {
 			return &InvalidError{Pointer: cut(ref.pointer), Reason: "reference fragment is malformed"}
-		}
-		if len(ref.value) > 1024 {
-			return &TooExpensiveError{What: "bytes in a reference", Got: int64(len(ref.value)), Limit: 1024}
 		}
 		if pointer != "" && !strings.HasPrefix(pointer, "/") || base == "" && s.at[pointer] || far[ref.value] {
 			continue

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,13 +54,25 @@ func TestCaseArguments(t *testing.T) {
 		good, bad []string
 		want      []ValidationError // one for each of bad
 	}{
-		{"schema/recursive-tree", []string{"args-ok.json"}, []string{"args-bad.json"},
-			[]ValidationError{{"/root/inner/0/inner/0/inner/0/inner/0", "additionalProperties"}}},
-		{"schema/draft-07-tuple", []string{"args-ok.json"}, []string{"args-bad.json", "args-long.json"},
-			[]ValidationError{{"/at/1", "type"}, {"/at", "additionalItems"}}},
+		{
+			"schema/recursive-tree",
+			[]string{"args-ok.json"},
+			[]string{"args-bad.json"},
+			[]ValidationError{{"/root/inner/0/inner/0/inner/0/inner/0", "additionalProperties"}},
+		},
+		{
+			"schema/draft-07-tuple",
+			[]string{"args-ok.json"},
+			[]string{"args-bad.json", "args-long.json"},
+			[]ValidationError{{"/at/1", "type"}, {"/at", "additionalItems"}},
+		},
 		{"schema/boolean-subschemas", []string{"args-ok.json"}, []string{"args-bad.json"}, []ValidationError{{"/none", "false"}}},
-		{"schema/integral-float", []string{"args-ok-1.json", "args-ok-2.json", "args-ok-3.json"}, []string{"args-bad.json"},
-			[]ValidationError{{"/n", "type"}}},
+		{
+			"schema/integral-float",
+			[]string{"args-ok-1.json", "args-ok-2.json", "args-ok-3.json"},
+			[]string{"args-bad.json"},
+			[]ValidationError{{"/n", "type"}},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -292,6 +305,28 @@ func TestLongPointersAreCut(t *testing.T) {
 		!strings.HasSuffix(got.InstancePointer, "é…") {
 		t.Errorf("Validate = %v", err)
 	}
+}
+
+// TestConcurrentUse validates with one schema from several goroutines, also where validation reads patterns.
+func TestConcurrentUse(t *testing.T) {
+	s, err := Compile([]byte(`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"format":"regex","pattern":"^[ab(]"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 200 {
+				if err := s.Validate(fmt.Appendf(nil, `{"a":"a%d"}`, i)); err != nil {
+					t.Error(err)
+				}
+				if err := s.Validate(fmt.Appendf(nil, `{"a":"(%d"}`, i)); err == nil {
+					t.Error("an open group is a pattern")
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // FuzzDecode compares the decoder with encoding/json on every text that both accept.
