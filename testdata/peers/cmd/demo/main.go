@@ -30,12 +30,12 @@ const (
 // A step is one command line of the story.
 type step struct {
 	say  string   // the comment printed before the command
-	args []string // arguments of mcpcat; a step without them writes a file
+	args []string // arguments of mcpcat; a step without them edits a file
 	exit int      // wanted exit status
 	want []string // texts that the output must hold
 	not  []string // texts that it must not hold
 
-	file, content string // what a step without arguments writes
+	file, before, after string // an edit: in file, which holds before once, after takes its place
 }
 
 var story = []step{
@@ -70,7 +70,7 @@ var story = []step{
 	},
 	{
 		say:  "The harbour office now becomes release 2. Neither its command nor its version says so.",
-		file: "harbour.release", content: "2\n",
+		file: "harbour.release", before: "1", after: "2",
 	},
 	{
 		args: []string{"plan", "-detailed-exitcode"},
@@ -100,9 +100,12 @@ var story = []step{
 		want: []string{"Marjatta"},
 	},
 	{
-		say:  "Somebody has read the difference and wants it.",
+		say:  "Somebody has read the difference and wants it. What the office no longer has leaves the catalog too.",
+		file: "catalog.hcl", before: `"close_gate", `, after: ``,
+	},
+	{
 		args: []string{"plan", "-out=second.mcpplan"},
-		want: []string{"Plan: 0 to add, 2 to change, 1 to remove"},
+		want: []string{"- server.harbour.tool.close_gate", "Plan: 0 to add, 2 to change, 1 to remove"},
 	},
 	{
 		args: []string{"apply", "second.mcpplan"},
@@ -110,6 +113,10 @@ var story = []step{
 	{
 		args: []string{"call", "server.harbour.tool.tide_table", `{"date":"2026-10-03"}`},
 		want: []string{"high 2.9 m"},
+	},
+	{
+		args: []string{"plan", "-detailed-exitcode"},
+		want: []string{"No changes."},
 	},
 }
 
@@ -229,8 +236,8 @@ func (s step) run(ctx context.Context, out io.Writer, mcpcat, dir string, env []
 		fmt.Fprintln(out, "#", s.say)
 	}
 	if s.file != "" {
-		fmt.Fprintf(out, "$ echo %s > %s\n", strings.TrimSpace(s.content), s.file)
-		return os.WriteFile(filepath.Join(dir, s.file), []byte(s.content), 0o600)
+		fmt.Fprintf(out, "$ sed -i 's/%s/%s/' %s\n", s.before, s.after, s.file)
+		return edit(filepath.Join(dir, s.file), s.before, s.after)
 	}
 
 	line := commandLine(s.args)
@@ -268,6 +275,17 @@ func (s step) run(ctx context.Context, out io.Writer, mcpcat, dir string, env []
 		}
 	}
 	return nil
+}
+
+func edit(file, before, after string) error {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if n := strings.Count(string(b), before); n != 1 {
+		return fmt.Errorf("%s holds %q %d times, want once", filepath.Base(file), before, n)
+	}
+	return os.WriteFile(file, []byte(strings.Replace(string(b), before, after, 1)), 0o600)
 }
 
 // commandLine shows the command as it would be typed in a shell.
