@@ -392,9 +392,7 @@ func FuzzOwnMeta(f *testing.F) {
 		}
 		var was map[string]json.RawMessage
 		if v, ok := before["_meta"]; ok {
-			if json.Unmarshal(v, &was) != nil || was == nil {
-				return // a client does not accept it either
-			}
+			_ = json.Unmarshal(v, &was) // what is no object has no members
 		}
 		out := s.ownMeta(m.Result)
 		again, _, fault := read(append(append([]byte(`{"jsonrpc":"2.0","id":1,"result":`), out...), '}'))

@@ -21,7 +21,7 @@ func (s *Server) ownMeta(result strictjson.Value) []byte {
 	for name, v := range result.Members() {
 		start := skipSpace(result, pos)
 		at := skipSpace(result, skipSpace(result, skipString(result, start))+1)
-		if name == "_meta" && v.Kind() == strictjson.KindObject {
+		if name == "_meta" {
 			out = append(out, result[:at]...)
 			out = s.rewrite(out, v)
 			return append(out, result[at+len(v):]...)
@@ -36,7 +36,7 @@ func (s *Server) ownMeta(result strictjson.Value) []byte {
 	return s.appendMeta(out)
 }
 
-// rewrite appends the object meta without the two keys, and with our identity in front.
+// rewrite appends the object meta without the two keys, and with our identity in front. Of anything else nothing is left.
 func (s *Server) rewrite(out []byte, meta strictjson.Value) []byte {
 	out = append(append(out, `{"`+serverInfoKey+`":`...), s.info...)
 	pos := 1

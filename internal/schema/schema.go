@@ -6,13 +6,15 @@
 // validator: the dialects are 2020-12 (also without $schema) and draft-07, patterns are those of RE2 plus \uXXXX, and a
 // schema that needs more gives an *UnsupportedError.
 //
-// In the import drawing it stands beside strictjson: package mcp, gate and internal/plan use it, and it uses nothing of
-// the module.
+// In the import drawing it stands beside strictjson: package mcp and gate use it, and it uses nothing of the module.
 //
-// Bounds: 256 KiB and 64 levels of JSON, 100,000 values, 2,000 subschemas with 512 KiB of pointers, 64 identifiers and
-// anchors, 512 bytes for one identifier or reference, 60,000 comparisons among enum values; 16 KiB of patterns and 10,000 instructions in them; 10,000 subschemas for one value through allOf, anyOf, oneOf, not, if, then,
-// else, $ref, $dynamicRef and dependentSchemas; per validation 250,000 values and 2,000,000 steps, where each evaluation
-// of a subschema takes at least six and patterns, enumerations and long numbers take more.
+// Bounds of a schema: 256 KiB and 64 levels of JSON, 100,000 values, 2,000 subschemas with 512 KiB of pointers, 64
+// identifiers and anchors, 512 bytes for one identifier or reference, 60,000 comparisons among enum values, 4 KiB for one
+// pattern, 16 KiB and 10,000 instructions for all, and 10,000 subschemas for one value through allOf, anyOf, oneOf, not,
+// if, then, else, $ref, $dynamicRef and dependentSchemas.
+//
+// Bounds of one validation: 250,000 values, 128 levels and 2,000,000 steps, where each evaluation of a subschema takes at
+// least sixteen, and patterns, enumerations and long numbers take more. 2,000,000 steps are some tenths of a second.
 //
 // Spec: 2026-07-28 basic/index#json-schema-usage; JSON Schema 2020-12 and draft-07.
 package schema
