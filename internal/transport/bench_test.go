@@ -235,8 +235,11 @@ func rawHTTP(client *http.Client, url string, id int64) error {
 		return err
 	}
 	for _, h := range []Header{
-		{"Content-Type", "application/json"}, {"Accept", "application/json, text/event-stream"},
-		{"MCP-Protocol-Version", ProtocolVersion}, {"Mcp-Method", "tools/call"}, {"Mcp-Name", "tide_table"},
+		{"Content-Type", "application/json"},
+		{"Accept", "application/json, text/event-stream"},
+		{"MCP-Protocol-Version", ProtocolVersion},
+		{"Mcp-Method", "tools/call"},
+		{"Mcp-Name", "tide_table"},
 	} {
 		req.Header.Set(h.Name, h.Value)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
 // DefaultConnect is how long connecting may take: name resolution and TCP, and as long again for TLS.
@@ -217,7 +218,7 @@ func (h *HTTP) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x := exchange{h: h, ctx: ctx, call: c}
+	x := &exchange{h: h, ctx: ctx, call: c}
 	m, err := x.run()
 	if err == nil {
 		return m, nil
@@ -236,7 +237,10 @@ type exchange struct {
 	header http.Header
 	op     string
 	status int
+	begun  atomic.Bool // net/http has begun to send the body
 	sent   bool
+	token  strictjson.Value // the request's progress token, once looked
+	looked bool
 }
 
 func (x *exchange) run() (*jsonrpc.Message, error) {
@@ -275,21 +279,15 @@ func (x *exchange) run() (*jsonrpc.Message, error) {
 // post sends the request to target.
 func (x *exchange) post(target *url.URL) (*http.Response, error) {
 	x.op, x.status = "connect", 0
-	body := &requestBody{}
-	body.Reset(x.call.Body)
 	req := (&http.Request{
 		Method: http.MethodPost, URL: target, Host: target.Host, Header: x.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Body: body, ContentLength: int64(len(x.call.Body)),
+		Body: x.body(), ContentLength: int64(len(x.call.Body)),
 		// Used by net/http when a kept connection turns out to be closed before a byte was written, and then only.
-		GetBody: func() (io.ReadCloser, error) {
-			again := &requestBody{}
-			again.Reset(x.call.Body)
-			return again, nil
-		},
+		GetBody: func() (io.ReadCloser, error) { return x.body(), nil },
 	}).WithContext(x.ctx)
 	resp, err := x.h.transport.RoundTrip(req)
-	if x.sent = x.sent || body.read.Load(); x.sent {
+	if x.sent = x.begun.Load(); x.sent {
 		x.op = "receive"
 	}
 	if err != nil {
@@ -299,19 +297,26 @@ func (x *exchange) post(target *url.URL) (*http.Response, error) {
 	return resp, nil
 }
 
+// body returns the request's body, from its beginning.
+func (x *exchange) body() *requestBody {
+	b := &requestBody{begun: &x.begun}
+	b.Reset(x.call.Body)
+	return b
+}
+
 // requestBody remembers whether net/http has begun to send it.
 type requestBody struct {
 	bytes.Reader
-	read atomic.Bool
+	begun *atomic.Bool
 }
 
 func (b *requestBody) Read(p []byte) (int, error) {
-	b.read.Store(true)
+	b.begun.Store(true)
 	return b.Reader.Read(p)
 }
 
 func (b *requestBody) WriteTo(w io.Writer) (int64, error) {
-	b.read.Store(true)
+	b.begun.Store(true)
 	return b.Reader.WriteTo(w)
 }
 

@@ -186,8 +186,10 @@ func (p *peer) untilGone() { io.Copy(io.Discard, p.Conn) }
 // withID puts the id of the request where a case's bytes have 7001.
 func (p *peer) withID(b []byte) []byte { return bytes.ReplaceAll(b, []byte("7001"), []byte(p.id())) }
 
-var _ Conn = (*HTTP)(nil)
-var _ Conn = (*Stdio)(nil)
+var (
+	_ Conn = (*HTTP)(nil)
+	_ Conn = (*Stdio)(nil)
+)
 
 func secretHeaders() http.Header {
 	return http.Header{"Authorization": {"Bearer canary-secret-token"}}

@@ -402,8 +402,10 @@ func TestPrivateAddressIsRefusedWhenDialled(t *testing.T) {
 }
 
 func TestHeadersThatAreRefused(t *testing.T) {
-	for _, name := range []string{"Host", "te", "Transfer-Encoding", "Mcp-Session-Id", "mcp-anything", "accept-language", "Content-Length", "Connection", "Proxy-Authorization",
-		"Expect", "Last-Event-ID", "If-None-Match", "Idempotency-Key", "Upgrade", "Keep-Alive", "bad name", "", "a:b"} {
+	for _, name := range []string{
+		"Host", "te", "Transfer-Encoding", "Mcp-Session-Id", "mcp-anything", "accept-language", "Content-Length", "Connection", "Proxy-Authorization",
+		"Expect", "Last-Event-ID", "If-None-Match", "Idempotency-Key", "Upgrade", "Keep-Alive", "bad name", "", "a:b",
+	} {
 		if _, err := NewHTTP(HTTPConfig{URL: "https://tools.example", Headers: http.Header{name: {"canary-secret"}}}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("header %q: %v", name, err)
 		}

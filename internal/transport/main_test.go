@@ -196,14 +196,6 @@ func descendants(list string) error {
 	return os.WriteFile(list, []byte(strings.Join(append(pids, string(daemon)), "\n")), 0o600)
 }
 
-func body(id int, method, params string) []byte {
-	return jsonrpc.AppendRequest(nil, jsonrpc.IntID(int64(id)), method, []byte(params))
-}
-
-func call(id int, method string) *Call {
-	return &Call{ID: jsonrpc.IntID(int64(id)), Method: method, Body: body(id, method, `{}`)}
-}
-
 // childConfig starts this test binary in the role.
 func childConfig(t testing.TB, role string) StdioConfig {
 	t.Helper()
@@ -233,14 +225,4 @@ func readLine(t testing.TB, r *bufio.Reader) []byte {
 		t.Fatalf("reading a request: %v (got %q)", err, line)
 	}
 	return bytes.TrimSuffix(line, []byte("\n"))
-}
-
-// rawID is the id token in a request.
-func rawID(t testing.TB, request []byte) string {
-	t.Helper()
-	m, err := jsonrpc.Decode(request, strictjson.Limits{})
-	if err != nil {
-		t.Fatalf("our own request %q: %v", request, err)
-	}
-	return m.ID.Raw()
 }

@@ -70,8 +70,10 @@ func (x *exchange) belongs(m *jsonrpc.Message) error {
 	}
 	switch m.Method {
 	case "notifications/progress":
-		got, _ := m.Params.Get("progressToken")
-		if want := progressToken(x.call.Body); want == nil || !strictjson.Equal(got, want) {
+		if !x.looked {
+			x.token, x.looked = progressToken(x.call.Body), true
+		}
+		if got, _ := m.Params.Get("progressToken"); x.token == nil || !strictjson.Equal(got, x.token) {
 			return x.framing(fmt.Sprintf("%s for a progress token that the request does not have", m.Method), m.Raw, nil)
 		}
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",

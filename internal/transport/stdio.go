@@ -222,7 +222,7 @@ func (s *Stdio) send(ctx context.Context, line []byte) (sent bool, err error) {
 	switch {
 	case err == nil:
 		return true, nil
-	case n == 0 && (errors.Is(err, errStopped)):
+	case n == 0 && errors.Is(err, errStopped):
 		return false, nil
 	}
 	// A process that died shows itself first by a broken pipe. Its end says more than that.

@@ -14,10 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/mcpcat-dev/mcpcat/internal/casetest"
-	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
 )
 
 // pipes is a connection to a peer that the test plays.
@@ -33,11 +31,6 @@ func newPipes(t testing.TB, limits Limits) *pipes {
 	p := &pipes{Stdio: NewPipe(r1, w2, limits), in: bufio.NewReader(r2), out: w1}
 	t.Cleanup(func() { p.Close() })
 	return p
-}
-
-type outcome struct {
-	m   *jsonrpc.Message
-	err error
 }
 
 // begin starts a call and returns the request it has written.
@@ -69,31 +62,6 @@ func bytewise(w io.Writer, b []byte) {
 		if _, err := w.Write(b[i : i+1]); err != nil {
 			return
 		}
-	}
-}
-
-func good(t *testing.T, o outcome, id string) string {
-	t.Helper()
-	if o.err != nil {
-		t.Fatalf("call %s: %v", id, o.err)
-	}
-	if o.m.Kind != jsonrpc.Result || o.m.ID.Raw() != id {
-		t.Fatalf("call %s got %v with id %s", id, o.m.Kind, o.m.ID)
-	}
-	return string(o.m.Result)
-}
-
-// printable fails for an error text with control characters or quoted bytes beyond the limit.
-func printable(t *testing.T, err error) {
-	t.Helper()
-	for _, r := range err.Error() {
-		if !unicode.IsPrint(r) {
-			t.Errorf("error text has %U: %q", r, err)
-		}
-	}
-	var framing *FramingError
-	if errors.As(err, &framing) && len(framing.Excerpt) > 256 {
-		t.Errorf("excerpt has %d bytes, want at most 256", len(framing.Excerpt))
 	}
 }
 

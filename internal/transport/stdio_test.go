@@ -366,35 +366,6 @@ func TestDepthLimit(t *testing.T) {
 	}
 }
 
-// chunks is a reader that gives its parts one by one.
-type chunks [][]byte
-
-func (c *chunks) Read(p []byte) (int, error) {
-	if len(*c) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, (*c)[0])
-	if (*c)[0] = (*c)[0][n:]; len((*c)[0]) == 0 {
-		*c = (*c)[1:]
-	}
-	return n, nil
-}
-
-// cutUp cuts b at places that the seed decides.
-func cutUp(b []byte, seed uint64) *chunks {
-	var c chunks
-	for len(b) > 0 {
-		seed = seed*6364136223846793005 + 1442695040888963407
-		n := min(1+int(seed>>33)%7, len(b))
-		if seed>>60 == 0 {
-			n = min(len(b), 100_000)
-		}
-		c = append(c, b[:n])
-		b = b[n:]
-	}
-	return &c
-}
-
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nbb\r\n\n\r\nccc"), uint64(1), 3)
 	f.Add([]byte(strings.Repeat("x", 70_000)+"\ny\n"), uint64(2), 100_000)
