@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -302,6 +303,52 @@ agent "clerk" {
 			t.Errorf("the server received %q, want %q", got, want)
 		}
 	})
+}
+
+// TestServeTogether makes many calls at once: each answer belongs to its question.
+func TestServeTogether(t *testing.T) {
+	t.Parallel()
+	direct := connect(t, &mcp.CommandTransport{Command: exec.Command(program("harbour"))})
+	params := func(day int) *mcp.CallToolParams {
+		return &mcp.CallToolParams{Name: "tide_table", Arguments: json.RawMessage(fmt.Sprintf(`{"date":"2026-10-%02d"}`, day))}
+	}
+	var want [32]string
+	for day := 1; day < len(want); day++ {
+		want[day] = said(direct.CallTool(within(t), params(day)))
+	}
+	if want[1] == "" || want[1] == want[2] {
+		t.Fatalf("the server answers %q and %q", want[1], want[2])
+	}
+	pinned := func(t *testing.T) *place { return harbourPlace(t, program("mcpcat")) }
+	serveBoth(t, pinned, "clerk", func(t *testing.T, p *place, s served) {
+		ctx := within(t)
+		var wg sync.WaitGroup
+		for day := 1; day < len(want); day++ {
+			wg.Go(func() {
+				if got := said(s.session.CallTool(ctx, params(day))); got != want[day] {
+					t.Errorf("day %d: got %q, want %q", day, got, want[day])
+				}
+			})
+		}
+		wg.Wait()
+		s.stop()
+		if got := len(received(t, p)); got != len(want)-1 {
+			t.Errorf("the server received %d calls, want %d", got, len(want)-1)
+		}
+	})
+}
+
+// said is the text of a result, or what went wrong.
+func said(res *mcp.CallToolResult, err error) string {
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	if len(res.Content) == 1 && !res.IsError {
+		if text, ok := res.Content[0].(*mcp.TextContent); ok {
+			return text.Text
+		}
+	}
+	return fmt.Sprintf("unexpected: %+v", res)
 }
 
 // definitions takes the tools out of a tools/list result.
