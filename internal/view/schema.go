@@ -12,7 +12,7 @@ import (
 // node is a place in a schema at or beneath which something differs.
 type node struct {
 	name     string
-	leaf     *plan.Leaf
+	leaves   []*plan.Leaf // several where a value of an array went and another one came
 	children []*node
 }
 
@@ -35,7 +35,7 @@ func (v *planView) schemaTree(top string, leaves []plan.Leaf, before, after stri
 		for _, seg := range foldRequired(&leaves[i]) {
 			n = n.child(seg)
 		}
-		n.leaf = &leaves[i]
+		n.leaves = append(n.leaves, &leaves[i])
 	}
 	b, _ := before.Get(top)
 	a, _ := after.Get(top)
@@ -71,12 +71,30 @@ func (v *planView) nodes(n *node, before, after strictjson.Value, indent int, in
 	for _, c := range n.children {
 		b, _ := step(before, c.name)
 		a, _ := step(after, c.name)
-		if c.leaf == nil {
-			v.branch("~", yellow, c.name, indent)
+		array := before.Kind() == strictjson.KindArray || after.Kind() == strictjson.KindArray
+		if len(c.leaves) == 0 {
+			name := c.name
+			if array {
+				name = "[" + name + "]"
+			}
+			v.branch("~", yellow, name, indent)
 			v.nodes(c, b, a, indent+2, c.name == "properties" && !inMap)
 			continue
 		}
-		v.schemaLeaf(c, indent, inMap, after)
+		rest := c.children
+		for _, l := range c.leaves {
+			if array && l.Op != "replace" {
+				// Where a value stands in a set says nothing.
+				symbol, color := opSymbol(l.Op)
+				lead := []span{{text: strings.Repeat(" ", indent-2)}, {color, symbol}, {text: " "}}
+				v.flow("", indent, leafComment(*l), append(lead, v.difference(*l)...)...)
+				continue
+			}
+			rest = v.schemaLeaf(c.name, l, rest, indent, inMap)
+		}
+		if len(rest) > 0 {
+			v.nodes(&node{name: c.name, children: rest}, b, a, indent+2, false)
+		}
 	}
 	unchanged := 0
 	for name, b := range before.Members() {
@@ -115,41 +133,37 @@ func (v *planView) branch(symbol string, color style, name string, indent int) {
 	v.flow("", indent, "", span{text: strings.Repeat(" ", indent-2)}, span{color, symbol}, span{text: " " + esc(name)})
 }
 
-// schemaLeaf prints one difference in a schema. A property that came or went is shown as a whole, with every keyword.
-func (v *planView) schemaLeaf(n *node, indent int, inMap bool, after strictjson.Value) {
-	l := n.leaf
+// schemaLeaf prints one difference in a schema. A property that came or went is shown as a whole, with every keyword and
+// with its entry of required, which is then taken out of children.
+func (v *planView) schemaLeaf(name string, l *plan.Leaf, children []*node, indent int, inMap bool) []*node {
 	symbol, color := opSymbol(l.Op)
-	name := pad(esc(n.name), 12)
+	label := pad(esc(name), 12)
 	comment := leafComment(*l)
-	hang := indent + max(width(name), 1)
-	lead := []span{{text: strings.Repeat(" ", indent-2)}, {color, symbol}, {text: " " + name}}
-	if n.name == "required" && l.Op != "replace" && strictjson.Value(firstOf(l.After, l.Before)).Kind() == strictjson.KindString && !inMap {
+	hang := indent + max(width(label), 1)
+	lead := []span{{text: strings.Repeat(" ", indent-2)}, {color, symbol}, {text: " " + label}}
+	value := strictjson.Value(firstOf(l.After, l.Before))
+	switch {
+	case name == "required" && l.Op != "replace" && value.Kind() == strictjson.KindString && !inMap:
 		text := "no -> yes"
 		if l.Op == "remove" {
 			text = "yes -> no"
 		}
 		v.flow("", hang, comment, append(lead, span{text: text})...)
-	} else if schema := strictjson.Value(firstOf(l.After, l.Before)); inMap && l.Op != "replace" && schema.Kind() == strictjson.KindObject {
-		head, rest := schemaHead(schema)
-		for _, c := range n.children {
-			if c.name == "required" && c.leaf != nil {
-				head += ", required"
-			}
+	case inMap && l.Op != "replace" && value.Kind() == strictjson.KindObject:
+		head, rest := schemaHead(value)
+		isRequired := func(c *node) bool {
+			return c.name == "required" && len(c.leaves) == 1 && len(c.children) == 0 && c.leaves[0].Op == l.Op
+		}
+		if slices.ContainsFunc(children, isRequired) {
+			head += ", required"
+			children = slices.DeleteFunc(slices.Clone(children), isRequired)
 		}
 		v.flow("", hang, comment, append(lead, span{color, head})...)
 		v.keywords(rest, indent+2)
-	} else {
+	default:
 		v.flow("", hang, comment, append(lead, v.difference(*l)...)...)
 	}
-	for _, c := range n.children {
-		// A property that came or went may have its entry of required as a child; that is part of the head.
-		if inMap && l.Op != "replace" && c.name == "required" {
-			continue
-		}
-		if c.leaf != nil {
-			v.schemaLeaf(c, indent+2, false, after)
-		}
-	}
+	return children
 }
 
 func firstOf(a, b []byte) []byte {

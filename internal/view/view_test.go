@@ -3,6 +3,7 @@ package view_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -108,12 +109,44 @@ func TestTextShowsEveryChange(t *testing.T) {
 				t.Errorf("%s: %s is missing", name, c.Address)
 			}
 			for _, l := range c.Diff {
+				for _, raw := range []json.RawMessage{l.Before, l.After} {
+					var value any
+					if err := json.Unmarshal(raw, &value); err != nil {
+						t.Fatal(err)
+					}
+					everyText(value, func(s string) {
+						if len(l.Words) == 0 && !strings.Contains(got, squeeze(diag.EscapeLines(s))) {
+							t.Errorf("%s: %s%s: %q is missing", name, c.Address, l.Path, s)
+						}
+					})
+				}
 				for _, w := range l.Words {
 					if w.Op != "=" && !strings.Contains(got, squeeze(diag.EscapeLines(w.Text))) {
 						t.Errorf("%s: %s%s: %q is missing", name, c.Address, l.Path, w.Text)
 					}
 				}
 			}
+		}
+	}
+}
+
+// everyText calls f for every string and number in a value, names included.
+func everyText(v any, f func(string)) {
+	switch v := v.(type) {
+	case string:
+		f(v)
+	case float64:
+		f(fmt.Sprint(v))
+	case []any:
+		for _, e := range v {
+			everyText(e, f)
+		}
+	case map[string]any:
+		for name, e := range v {
+			if name != "type" && name != "items" {
+				f(name)
+			}
+			everyText(e, f)
 		}
 	}
 }
