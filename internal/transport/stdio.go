@@ -312,14 +312,16 @@ func (s *Stdio) dispatch(line []byte) error {
 		return &FramingError{Reason: reason, Excerpt: excerpt(line, s.limits.ExcerptBytes), Echo: echo}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if w := s.pending[m.ID]; w != nil {
-		delete(s.pending, m.ID)
+	w := s.pending[m.ID]
+	delete(s.pending, m.ID)
+	_, late := s.cancelled[m.ID]
+	delete(s.cancelled, m.ID)
+	s.mu.Unlock()
+	switch {
+	case w != nil:
 		w.answer <- m
 		return nil
-	}
-	if _, late := s.cancelled[m.ID]; late {
-		delete(s.cancelled, m.ID)
+	case late:
 		return nil
 	}
 	return &ForeignIDError{Got: excerpt([]byte(m.ID.Raw()), s.limits.ExcerptBytes), RPC: m.Err}
