@@ -20,6 +20,7 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
 	"github.com/mcpcat-dev/mcpcat/internal/lock"
+	"github.com/mcpcat-dev/mcpcat/mcp"
 )
 
 func names(g *Gate) string {
@@ -296,7 +297,7 @@ func TestCatalogAndLock(t *testing.T) {
 				case !errors.As(err, &r) || r.Reason != want:
 					t.Errorf("%s: %v, want a refusal for %s", name, err, want)
 				}
-				_, listed := map[string]bool{}[name]
+				listed := false
 				for _, tool := range g.Tools() {
 					listed = listed || tool.Name == name
 				}
@@ -578,11 +579,25 @@ func TestIsErrorAndInputRequired(t *testing.T) {
 	if !r.IsError || !strings.Contains(string(r.Raw), "again later") || strings.Contains(string(r.Raw), "opaque-state") {
 		t.Errorf("result %s", r.Raw)
 	}
+	// The gate declares that it can answer nothing, so a server may not ask.
+	answer(`{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Your password?","requestedSchema":{"type":"object","properties":{}}}}}}`)
+	_, err := g.Call(t.Context(), Request{Name: "berth_status"})
+	var failed *UpstreamError
+	if !errors.As(err, &failed) || failed.Code != -32603 || strings.Contains(failed.Message, "password") {
+		t.Errorf("undeclared input request: %v", err)
+	}
+	in := &mcp.InputRequired{Requests: map[string]mcp.InputRequest{
+		"a": {Method: "sampling/createMessage"}, "b": {Method: "elicitation/create"}, "c": {Method: "sampling/createMessage"},
+	}}
+	want := `{"resultType":"complete","content":[{"type":"text","text":"The tool asked for input (elicitation/create, sampling/createMessage), which mcpcat does not relay."}],"isError":true}`
+	if got := string(inputAsked(in)); got != want {
+		t.Errorf("inputAsked = %s, want %s", got, want)
+	}
 }
 
 // TestSecretsStayHere lets a server repeat the secrets of its own block in many spellings.
 func TestSecretsStayHere(t *testing.T) {
-	const token, short = `tok"en/+4711ü`, "1234567"
+	const short = "1234567"
 	o := newOffice(t, berthStatus)
 	text := `
 variable "token" {
@@ -597,7 +612,6 @@ variable "short" {
     headers = { "X-Short" = var.short }
     auth { bearer = var.token }`, "berth_status")
 	dir := write(t, text)
-	// The header value must be a token of RFC 6750; the interesting characters are in this variable's twin below.
 	vars := map[string]string{"MCPCAT_VAR_token": "tok-en/+4711~abc==", "MCPCAT_VAR_short": short}
 	lookup := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
 	cat, diags := catalog.Load(catalog.Options{Dir: dir, Lookup: lookup})
