@@ -48,27 +48,13 @@ func (g *Gate) Call(ctx context.Context, r Request) (*Result, error) {
 	if g.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
-	if t.fault != nil {
-		return nil, g.refuse(t.fault)
-	}
-	if err := t.check(r.Arguments); err != nil {
-		var refusal *Refusal
-		if errors.As(err, &refusal) {
-			return nil, g.refuse(refusal)
-		}
-		return nil, err
-	}
-	v, err := t.server.fresh(ctx, g.recheck)
+	v, err := g.admit(ctx, t, r.Arguments)
+	var refusal *Refusal
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, ErrClosed):
-		return nil, ErrClosed
-	case err != nil:
-		return nil, g.refuse(&Refusal{Reason: Unverified, Address: t.address, Locked: t.digest.String(), Err: err})
-	}
-	if refusal := t.judge(v.sight(t.upstream)); refusal != nil {
+	case errors.As(err, &refusal):
 		return nil, g.refuse(refusal)
+	case err != nil:
+		return nil, err
 	}
 	return g.pass(ctx, t, v, r.Arguments)
 }
@@ -80,25 +66,41 @@ func (g *Gate) Check(ctx context.Context, r Request) error {
 	if !ok {
 		return ErrUnknownTool
 	}
+	if g.ctx.Err() != nil {
+		return ErrClosed
+	}
+	_, err := g.admit(ctx, t, r.Arguments)
+	return err
+}
+
+// admit decides whether a call of t goes on, and returns the walk that it rests on. What is known already comes first, then
+// what can be said from the arguments, then what only the server can say.
+func (g *Gate) admit(ctx context.Context, t *tool, arguments json.RawMessage) (*view, error) {
 	if t.fault != nil {
-		return t.fault
+		return nil, t.fault
 	}
-	if err := t.check(r.Arguments); err != nil {
-		return err
+	s := t.server
+	if v := s.known(g.recheck); v != nil {
+		if refusal := t.judge(v.sight(t.upstream)); refusal != nil {
+			return nil, refusal
+		}
 	}
-	v, err := t.server.fresh(ctx, g.recheck)
+	if err := t.check(arguments); err != nil {
+		return nil, err
+	}
+	v, err := s.fresh(ctx, g.recheck)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	case errors.Is(err, ErrClosed):
-		return ErrClosed
+		return nil, ErrClosed
 	case err != nil:
-		return &Refusal{Reason: Unverified, Address: t.address, Locked: t.digest.String(), Err: err}
+		return nil, &Refusal{Reason: Unverified, Address: t.address, Locked: t.digest.String(), Err: err}
 	}
 	if refusal := t.judge(v.sight(t.upstream)); refusal != nil {
-		return refusal
+		return nil, refusal
 	}
-	return nil
+	return v, nil
 }
 
 func (g *Gate) refuse(r *Refusal) error {

@@ -326,19 +326,30 @@ func sightsOf(snapshot *mcp.ToolsSnapshot) (map[string]sight, error) {
 	return sights, nil
 }
 
+// known returns the last walk if it is young enough to decide a call that arrives now, else nil. With a walk for each call
+// none is.
+func (s *session) known(r catalog.Recheck) *view {
+	if r.Mode != catalog.RecheckInterval {
+		return nil
+	}
+	s.mu.Lock()
+	v := s.last
+	s.mu.Unlock()
+	if v == nil || !young(v.began, time.Now(), r.Every) {
+		return nil
+	}
+	select {
+	case <-v.conn.client.Done():
+		return nil
+	default:
+		return v
+	}
+}
+
 // fresh returns a view on which a call that arrives now may be decided.
 func (s *session) fresh(ctx context.Context, r catalog.Recheck) (*view, error) {
-	if r.Mode == catalog.RecheckInterval {
-		s.mu.Lock()
-		v := s.last
-		s.mu.Unlock()
-		if v != nil && young(v.began, time.Now(), r.Every) {
-			select {
-			case <-v.conn.client.Done():
-			default:
-				return v, nil
-			}
-		}
+	if v := s.known(r); v != nil {
+		return v, nil
 	}
 	return s.walked(ctx)
 }
