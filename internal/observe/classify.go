@@ -142,7 +142,7 @@ func older(versions []string) string {
 	return fmt.Sprintf("The server speaks %s; mcpcat needs %s. Put a bridge such as mcp-proxy in front of it, or upgrade it.", speaks, mcp.ProtocolVersion)
 }
 
-// withStderr adds the last line of what a child wrote to its standard error, which is where programs say why they ended.
+// withStderr adds what a child wrote to its standard error, which is where programs say why they ended.
 func withStderr(text string, err error) string {
 	tail := ""
 	var lower *mcp.TransportError
@@ -153,20 +153,32 @@ func withStderr(text string, err error) string {
 	case errors.As(err, &timeout):
 		tail = timeout.Stderr
 	}
-	tail = lastLine(tail)
+	tail = lastWords(tail)
 	if tail == "" || strings.Contains(text, tail) {
 		return text
 	}
-	return text + "; its last words were: " + tail
+	return text + "; it wrote to standard error: " + tail
 }
 
-func lastLine(s string) string {
-	// The tail is escaped already: a line end in it is the two characters \n.
-	s = strings.TrimRight(s, "\n ")
-	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
-		s = s[i+1:]
+// lastWords is what a child wrote last, on one line: the first and the last line of it, since some programs say what is
+// wrong before they print their usage and others after a trace. The tail is escaped already, a line end in it is \n.
+func lastWords(tail string) string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(tail, `\n`, "\n"), "\n") {
+		if line = strings.TrimSpace(strings.ReplaceAll(line, `\t`, " ")); line != "" {
+			lines = append(lines, line)
+		}
 	}
-	return s
+	switch len(lines) {
+	case 0:
+		return ""
+	case 1:
+		return lines[0]
+	case 2:
+		return lines[0] + " / " + lines[1]
+	default:
+		return lines[0] + " … " + lines[len(lines)-1]
+	}
 }
 
 // sentence makes an error text a sentence for people: a capital and a full stop. A method name in front stays as it is.

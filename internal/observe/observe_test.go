@@ -311,3 +311,13 @@ func TestSentence(t *testing.T) {
 		}
 	}
 }
+
+func TestLastWords(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", `\n\n`: "", `no book\n`: "no book", `bad flag\nUsage:\n\t-x`: "bad flag … -x", `a\nb`: "a / b",
+	} {
+		if got := lastWords(in); got != want {
+			t.Errorf("lastWords(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
