@@ -228,49 +228,13 @@ func renamed(def []byte, from, to string) (json.RawMessage, error) {
 	if from == to {
 		return def, nil
 	}
-	at, n, err := memberValue(def, "name")
-	if err != nil {
-		return nil, err
-	}
-	out := make([]byte, 0, len(def)+len(to))
-	out = append(out, def[:at]...)
-	out = strictjson.AppendString(out, to)
-	return append(out, def[at+n:]...), nil
-}
-
-// memberValue finds the value of a member of the object src, which has been checked: its offset and length.
-func memberValue(src []byte, name string) (at, n int, err error) {
-	fields, err := strictjson.AppendFields(nil, src, strictjson.Limits{})
-	if err != nil {
-		return 0, 0, err
-	}
-	pos := 1
-	for _, f := range fields {
-		pos = skipSpace(src, pos)
-		pos = skipString(src, pos)
-		pos = skipSpace(src, pos) + 1 // the colon
-		pos = skipSpace(src, pos)
-		if string(f.Name) == name {
-			return pos, len(f.Value), nil
-		}
-		pos = skipSpace(src, pos+len(f.Value)) + 1 // the comma
-	}
-	return 0, 0, fmt.Errorf("definition has no member %q", name)
-}
-
-func skipSpace(src []byte, i int) int {
-	for i < len(src) && (src[i] == ' ' || src[i] == '\t' || src[i] == '\n' || src[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// skipString returns the offset behind the string that begins at i.
-func skipString(src []byte, i int) int {
-	for i++; i < len(src) && src[i] != '"'; i++ {
-		if src[i] == '\\' {
-			i++
+	for name, at := range strictjson.Value(def).Spans() {
+		if name == "name" {
+			out := make([]byte, 0, len(def)+len(to))
+			out = append(out, def[:at.Value]...)
+			out = strictjson.AppendString(out, to)
+			return append(out, def[at.End:]...), nil
 		}
 	}
-	return i + 1
+	return nil, errors.New("definition has no member \"name\"")
 }

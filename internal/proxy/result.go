@@ -17,16 +17,14 @@ func (s *Server) toolError(text string) []byte {
 // Spec: 2026-07-28 basic#_meta, basic#general-fields.
 func (s *Server) ownMeta(result strictjson.Value) []byte {
 	out := make([]byte, 0, len(result)+len(s.info)+len(serverInfoKey)+16)
-	pos, empty := 1, true
-	for name, v := range result.Members() {
-		start := skipSpace(result, pos)
-		at := skipSpace(result, skipSpace(result, skipString(result, start))+1)
+	empty := true
+	for name, at := range result.Spans() {
 		if name == "_meta" {
-			out = append(out, result[:at]...)
-			out = s.rewrite(out, v)
-			return append(out, result[at+len(v):]...)
+			out = append(out, result[:at.Value]...)
+			out = s.rewrite(out, result[at.Value:at.End])
+			return append(out, result[at.End:]...)
 		}
-		pos, empty = skipSpace(result, at+len(v))+1, false
+		empty = false
 	}
 	end := len(result) - 1
 	out = append(out, result[:end]...)
@@ -39,32 +37,10 @@ func (s *Server) ownMeta(result strictjson.Value) []byte {
 // rewrite appends the object meta without the two keys, and with our identity in front. Of anything else nothing is left.
 func (s *Server) rewrite(out []byte, meta strictjson.Value) []byte {
 	out = append(append(out, `{"`+serverInfoKey+`":`...), s.info...)
-	pos := 1
-	for name, v := range meta.Members() {
-		start := skipSpace(meta, pos)
-		at := skipSpace(meta, skipSpace(meta, skipString(meta, start))+1)
-		end := at + len(v)
+	for name, at := range meta.Spans() {
 		if name != serverInfoKey && name != subscriptionKey {
-			out = append(append(out, ','), meta[start:end]...)
+			out = append(append(out, ','), meta[at.Start:at.End]...)
 		}
-		pos = skipSpace(meta, end) + 1
 	}
 	return append(out, '}')
-}
-
-func skipSpace(src []byte, i int) int {
-	for i < len(src) && (src[i] == ' ' || src[i] == '\t' || src[i] == '\n' || src[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// skipString returns the offset behind the string that begins at i.
-func skipString(src []byte, i int) int {
-	for i++; i < len(src) && src[i] != '"'; i++ {
-		if src[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
 }
