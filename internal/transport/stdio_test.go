@@ -303,6 +303,67 @@ func TestNotifications(t *testing.T) {
 	})
 }
 
+func TestNotifyIsNotCalledAfterTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes(t, Limits{})
+		release := make(chan struct{})
+		slow := call(1, "x")
+		slow.Notify = func(*jsonrpc.Message) { <-release }
+		first, _ := p.begin(t, t.Context(), slow)
+		other := call(2, "x")
+		other.Notify = func(*jsonrpc.Message) { t.Error("notified after the end") }
+		ctx, cancel := context.WithCancel(t.Context())
+		second, _ := p.begin(t, ctx, other)
+		synctest.Wait()
+		p.out.Write([]byte(`{"jsonrpc":"2.0","method":"x"}` + "\n"))
+		synctest.Wait() // the notification is with the first call
+		cancel()
+		if o := <-second; o.err != context.Canceled {
+			t.Errorf("Do = %v", o.err)
+		}
+		close(release)
+		readLine(t, p.in) // the notice
+		p.out.Write(resultLine("1"))
+		good(t, <-first, "1")
+	})
+}
+
+func TestWriteThatHasNotBegunIsCalledOff(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
+	filled, err := w.Write(make([]byte, 1<<20)) // until the pipe is full
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	answers, answer := io.Pipe()
+	s := NewPipe(answers, w, Limits{})
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := s.Do(ctx, call(1, "x")); err != context.DeadlineExceeded {
+		t.Errorf("Do = %v", err)
+	}
+	if s.Err() != nil {
+		t.Fatalf("Err() = %v, though nothing was written", s.Err())
+	}
+	in := bufio.NewReader(r)
+	if _, err := io.CopyN(io.Discard, in, int64(filled)); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if id := rawID(t, readLine(t, in)); id != "2" {
+			t.Errorf("the next line has id %s", id)
+		}
+		answer.Write(resultLine("2"))
+	}()
+	m, err := s.Do(t.Context(), call(2, "x"))
+	good(t, outcome{m, err}, "2")
+}
+
 func TestLocalFaults(t *testing.T) {
 	p := newPipes(t, Limits{})
 	newline := call(1, "x")
