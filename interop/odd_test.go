@@ -200,8 +200,8 @@ func TestHandEditedFiles(t *testing.T) {
 			t.Fatalf("the plan does not hold %q: %s", was, text)
 		}
 		p.write(t, "p.mcpplan", strings.ReplaceAll(text, was, is))
-		if o := p.must(t, 1, "apply", "p.mcpplan"); !strings.Contains(o.stderr, "p.mcpplan") {
-			t.Errorf("the diagnostic does not name the file: %v", o)
+		if o := p.must(t, 1, "apply", "p.mcpplan"); !strings.Contains(o.stderr, "p.mcpplan") || !strings.Contains(o.stderr, "plan_digest") {
+			t.Errorf("the diagnostic does not name the file and what differs: %v", o)
 		}
 		if got := p.locked(t); got != [2]string{} {
 			t.Error("a lock was written")
@@ -219,8 +219,8 @@ func TestHandEditedFiles(t *testing.T) {
 		p.write(t, "catalog.lock.db", strings.ReplaceAll(lock[0], was, is))
 		edited := p.locked(t)
 		for _, args := range [][]string{{"plan"}, {"verify"}, {"call", "server.good.tool.first", "{}"}, {"call", "server.good.tool.second", "{}"}, {"lock", "list"}} {
-			if o := p.must(t, 1, args...); !strings.Contains(o.stderr, "catalog.lock.db") {
-				t.Errorf("the diagnostic does not name the file: %v", o)
+			if o := p.must(t, 1, args...); !strings.Contains(o.stderr, "catalog.lock.db") || !strings.Contains(o.stderr, "server.good/first") {
+				t.Errorf("the diagnostic does not name the file and the entry: %v", o)
 			}
 		}
 		if p.locked(t) != edited {
