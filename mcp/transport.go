@@ -26,8 +26,9 @@ type Transport interface {
 type StdioTransport struct {
 	Command string   // a path, or a name that is looked up in PATH
 	Args    []string // without the command itself
-	// Env is the whole environment of the child, as "NAME=value"; nil means MinimalEnv(). It is not added to this
-	// process's environment.
+	// Env is the environment of the child, as "NAME=value"; nil means MinimalEnv(). It is not added to this process's
+	// environment. On Linux one variable is added, MCPCAT_PROCESS_TREE with a random value, by which descendants that
+	// left the process group are found and ended with the child.
 	Env []string
 	Dir string // working directory, "" for this process's
 	// Grace is how long Close waits for the child to end by itself once its input is closed, before the process group is

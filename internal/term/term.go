@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -48,6 +49,9 @@ func Current() (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("working directory: %w", err)
 	}
+	// net/http logs bytes that a server pushes onto an idle connection through package log. They are neither cut nor
+	// ours to print.
+	log.SetOutput(io.Discard)
 	p := &Process{
 		Stdin:          os.Stdin,
 		Stdout:         os.Stdout,
