@@ -114,8 +114,12 @@ func lockDiagnostic(name string, err error) diag.Diagnostic {
 		format  *lock.FormatError
 		corrupt *lock.CorruptError
 		version *lock.DigestVersionError
+		foreign *lock.NotLockError
 	)
-	detail := func(next string) string { return fmt.Sprintf("%s: %s.\n%s", name, diag.Escape(err.Error()), next) }
+	// The typed error alone: what it is wrapped in names the file once more.
+	detail := func(err error, next string) string {
+		return fmt.Sprintf("%s: %s.\n%s", name, diag.Escape(err.Error()), next)
+	}
 	const restore = "Nothing in it is trusted. Restore it from version control, for example with:\n  git checkout -- "
 	switch {
 	case errors.Is(err, lock.ErrAbsent):
@@ -127,17 +131,19 @@ func lockDiagnostic(name string, err error) diag.Diagnostic {
 	case errors.As(err, &stale):
 		return diag.Errorf("lock.stale", "Lock file has changed", "%s.", upper(diag.Escape(stale.Error())))
 	case errors.As(err, &format) && format.Newer:
-		return diag.Errorf("lock.newer", "Lock file is of a newer format", "%s", detail("Use the mcpcat that wrote it, or upgrade this one."))
+		return diag.Errorf("lock.newer", "Lock file is of a newer format", "%s", detail(format, "Use the mcpcat that wrote it, or upgrade this one."))
 	case errors.As(err, &format):
-		return diag.Errorf("lock.older", "Lock file is of an older format", "%s", detail("It cannot be read as it is."))
+		return diag.Errorf("lock.older", "Lock file is of an older format", "%s", detail(format, "It cannot be read as it is."))
 	case errors.As(err, &version):
-		return diag.Errorf("lock.digest_unknown", "Lock file has a digest of unknown version", "%s", detail("Use the mcpcat that wrote it, or upgrade this one."))
+		return diag.Errorf("lock.digest_unknown", "Lock file has a digest of unknown version", "%s", detail(version, "Use the mcpcat that wrote it, or upgrade this one."))
+	case errors.As(err, &foreign):
+		return diag.Errorf("lock.not_a_lock", "Not a lock file", "%s", detail(foreign, restore+name))
 	case errors.Is(err, lock.ErrNotLock):
-		return diag.Errorf("lock.not_a_lock", "Not a lock file", "%s", detail(restore+name))
+		return diag.Errorf("lock.not_a_lock", "Not a lock file", "%s", detail(lock.ErrNotLock, restore+name))
 	case errors.As(err, &corrupt):
-		return diag.Errorf("lock.corrupt", "Lock file damaged", "%s", detail(restore+name))
+		return diag.Errorf("lock.corrupt", "Lock file damaged", "%s", detail(corrupt, restore+name))
 	default:
-		return diag.Errorf("lock.unreadable", "Lock file cannot be used", "%s", detail("Check that the path is right and that you may read it."))
+		return diag.Errorf("lock.unreadable", "Lock file cannot be used", "%s.\nCheck that the path is right and that you may read it.", upper(diag.Escape(err.Error())))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	cli "github.com/urfave/cli/v3"
@@ -183,6 +184,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 // serveHTTP serves until ctx ends, then lets running calls go on for drain.
 func serveHTTP(ctx context.Context, l net.Listener, s *proxy.Server, drain time.Duration) error {
 	server := proxy.HTTPServer(s.Handler())
+	idle := newConns()
+	server.ConnState = idle.state
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
@@ -192,6 +195,7 @@ func serveHTTP(ctx context.Context, l net.Listener, s *proxy.Server, drain time.
 	}
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
+	idle.close()
 	err := server.Shutdown(limit)
 	if err != nil {
 		err = server.Close()
@@ -203,4 +207,37 @@ func serveHTTP(ctx context.Context, l net.Listener, s *proxy.Server, drain time.
 		return err
 	}
 	return ctx.Err()
+}
+
+// conns keeps the connections on which nothing was sent yet. http.Server.Shutdown waits five seconds for those, in case a
+// request is on its way; clients open such connections in reserve.
+type conns struct {
+	mu     sync.Mutex
+	unused map[net.Conn]bool
+	closed bool
+}
+
+func newConns() *conns { return &conns{unused: map[net.Conn]bool{}} }
+
+func (c *conns) state(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state != http.StateNew {
+		delete(c.unused, conn)
+		return
+	}
+	if c.closed {
+		_ = conn.Close() // nothing was promised to the other side
+		return
+	}
+	c.unused[conn] = true
+}
+
+func (c *conns) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for conn := range c.unused {
+		_ = conn.Close() // nothing was promised to the other side
+	}
 }

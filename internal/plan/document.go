@@ -93,7 +93,7 @@ type Plan struct {
 	FormatVersion string        `json:"format_version"`
 	Kind          string        `json:"kind"`
 	MCPCatVersion string        `json:"mcpcat_version"`
-	Complete      bool          `json:"complete"` // every enabled server was checked
+	Complete      bool          `json:"complete"` // every enabled server was checked, and offers every declared tool
 	Base          Base          `json:"base"`
 	Config        Config        `json:"config"`
 	Summary       Summary       `json:"summary"`
@@ -140,6 +140,7 @@ type Summary struct {
 	KeptUnchecked     int      `json:"kept_unchecked"`
 	Denied            int      `json:"denied"` // tools, servers, agents with decision deny
 	ServersChanged    int      `json:"servers_changed"`
+	NotOffered        int      `json:"not_offered"` // declared tools that are neither offered nor pinned
 	ServersChecked    int      `json:"servers_checked"`
 	ServersNotChecked int      `json:"servers_not_checked"`
 	ServersRefused    int      `json:"servers_refused"`

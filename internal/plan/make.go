@@ -270,6 +270,7 @@ func (m *maker) tool(s *Server, decl catalog.ToolDecl, seen *surface.Server) err
 			reason, why = ExcludedByClient, seen.Excluded[i].Reason
 		}
 		if pinned == nil {
+			m.plan.Summary.NotOffered++
 			m.missingDiagnostic(a, decl, seen, reason, why)
 			return nil
 		}

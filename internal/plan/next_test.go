@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
 	"github.com/mcpcat-dev/mcpcat/internal/lock"
 	"github.com/mcpcat-dev/mcpcat/internal/plan"
@@ -297,10 +298,37 @@ func TestDeniedAndFaulty(t *testing.T) {
 	if _, err := decode(t, encode(t, denied)).Next(nil, cat); !errors.As(err, &deny) || !slices.Equal(deny.Addresses, []string{"server.harbour.tool.berth_status"}) {
 		t.Errorf("Next of a denied plan = %v, want a *DeniedError with the tool", err)
 	}
-	faulty := makePlan(t, cat, nil, harbour(arrival))
+	faulty := makePlan(t, cat, nil, harbour(berth, arrival))
+	faulty.Diagnostics = append(faulty.Diagnostics, diag.Errorf("catalog.more", "Something else", "It is wrong.").For("server.harbour"))
 	var fault *plan.FaultyError
-	if _, err := decode(t, encode(t, faulty)).Next(nil, cat); !errors.As(err, &fault) || !slices.Equal(fault.Addresses, []string{"server.harbour.tool.berth_status"}) {
-		t.Errorf("Next of a plan with a missing tool = %v, want a *FaultyError with the tool", err)
+	if err := faulty.Blocked(); !errors.As(err, &fault) || !slices.Equal(fault.Addresses, []string{"server.harbour"}) {
+		t.Errorf("Blocked of a plan with an error = %v, want a *FaultyError with the server", err)
+	}
+}
+
+// TestNotOffered: a declared tool that the server does not offer is left out, named, and keeps nothing else from being
+// pinned. It comes in when the server offers it.
+func TestNotOffered(t *testing.T) {
+	cat, _ := load(t, harbourHCL)
+	p := makePlan(t, cat, nil, harbour(arrival))
+	if p.Complete || p.Summary.NotOffered != 1 || !slices.ContainsFunc(p.Diagnostics, func(d diag.Diagnostic) bool {
+		return d.Code == plan.CodeNotListed && d.Address == "server.harbour.tool.berth_status" && d.Severity == diag.Error
+	}) {
+		t.Errorf("complete %v, summary %+v, diagnostics %v, want the tool named", p.Complete, p.Summary, p.Diagnostics)
+	}
+	next, err := decode(t, encode(t, p)).Next(nil, cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(next.Items) != 1 {
+		t.Errorf("%d items are pinned, want the offered one", len(next.Items))
+	}
+	if again := makePlan(t, cat, next, harbour(arrival)); again.HasChanges() || again.ExitCode(true) != plan.ExitIncomplete {
+		t.Errorf("plan after apply: changes %v, exit %d, want none and %d", again.HasChanges(), again.ExitCode(true), plan.ExitIncomplete)
+	}
+	later := makePlan(t, cat, next, harbour(berth, arrival))
+	if later.Summary.Add != 1 || !later.Complete {
+		t.Errorf("once offered: %+v, want one to add", later.Summary)
 	}
 }
 
@@ -322,7 +350,7 @@ func TestExitCode(t *testing.T) {
 		{"denied", base, hidden, 4, 4},
 		{"not checked", base, down, 5, 5},
 		{"refused", base, refused, 5, 5},
-		{"declared and not offered", nil, harbour(berth), 1, 1},
+		{"declared and not offered", nil, harbour(berth), 5, 5},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -376,7 +404,7 @@ func TestEqualInputsEqualBytes(t *testing.T) {
 		"server.b": {Tools: []json.RawMessage{def("t1", ""), def("t2", ""), def("other", "")}},
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	const wantPlan, wantLock = "b1b0b0e1a848d119b63dfa1b18d539e5d055e7ce24ec16f101e731fa5ada8401", "097967247ecfb496da4f6ea76db8ab909db443fe4d83bb03365030031d4ab14d"
+	const wantPlan, wantLock = "6fe4b35eb5416bcf16e57f071c708e542ddb175c6d562c1661b31c0df19c0e7d", "5bfb3cd33d87a2afbd6d202e5b5ed20ea46173a8e0c9026f13cc25d368a753e4"
 	for i := range 200 {
 		in := plan.Input{Catalog: cat, Base: base, LockName: cat.Lock, Version: "0.1.0", Observed: observe(t, cat, now)}
 		r.Shuffle(len(in.Observed), func(i, j int) { in.Observed[i], in.Observed[j] = in.Observed[j], in.Observed[i] })

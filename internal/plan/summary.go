@@ -59,7 +59,8 @@ func (m *maker) missingDiagnostic(a addr.Item, decl catalog.ToolDecl, seen *surf
 	} else if len(seen.ToolOrder) == 0 {
 		detail += "; it lists no tools"
 	}
-	m.diagnose(diag.Errorf(CodeNotListed, "Declared tool is not offered", "%s.", detail).For(a.String()), decl.Range)
+	m.diagnose(diag.Errorf(CodeNotListed, "Declared tool is not offered",
+		"%s. Nothing can be pinned for it; correct the name or take it out of the catalog.", detail).For(a.String()), decl.Range)
 }
 
 func (m *maker) diagnose(d diag.Diagnostic, r diag.Range) {
@@ -131,7 +132,7 @@ func (m *maker) summary() {
 		}
 		s.judge(c.Decision)
 	}
-	p.Complete = true
+	p.Complete = s.NotOffered == 0
 	for _, srv := range p.Servers {
 		switch srv.Status {
 		case Checked:
@@ -201,9 +202,9 @@ const (
 	ExitIncomplete = 5
 )
 
-// ExitCode is what the plan command ends with: ExitFailed if the catalog asks for something that no server offers,
-// ExitDenied if a change is denied, ExitIncomplete if a server was not checked or was refused, and otherwise 0, or with
-// detailed ExitPending if there are changes.
+// ExitCode is what the plan command ends with: ExitFailed if the plan was made with errors that keep it from being applied,
+// ExitDenied if a change is denied, ExitIncomplete if a server was not checked or was refused or a declared tool is not
+// offered, and otherwise 0, or with detailed ExitPending if there are changes.
 func (p *Plan) ExitCode(detailed bool) int {
 	switch {
 	case len(p.faults()) > 0:
@@ -218,11 +219,12 @@ func (p *Plan) ExitCode(detailed bool) int {
 	return ExitDone
 }
 
-// faults are the addresses of the errors that are no failures of a server.
+// faults are the addresses of the errors that are no failures of a server and not about a tool that is not offered: such a
+// tool is left out, and the rest of the plan stands.
 func (p *Plan) faults() []string {
 	var out []string
 	for _, d := range p.Diagnostics {
-		if d.Severity != diag.Error {
+		if d.Severity != diag.Error || d.Code == CodeNotListed || d.Code == CodeExcluded {
 			continue
 		}
 		failed := slices.ContainsFunc(p.Servers, func(s Server) bool {

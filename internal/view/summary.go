@@ -19,12 +19,7 @@ func PlanSummary(w io.Writer, p *plan.Plan, o Options) error {
 	if s.ServersRefused > 0 {
 		open += ", " + fmt.Sprintf("%d refused", s.ServersRefused)
 	}
-	faults := 0
-	for _, d := range p.Diagnostics {
-		if d.Code == plan.CodeNotListed || d.Code == plan.CodeExcluded {
-			faults++
-		}
-	}
+	faults := s.NotOffered
 	if !p.HasChanges() {
 		match := fmt.Sprintf("%s on %s match %s (serial %d).", plural(s.Unchanged, "tool"), plural(s.ServersChecked, "server"), esc(p.Base.Lock), p.Base.Serial)
 		switch {
@@ -60,7 +55,7 @@ func PlanSummary(w io.Writer, p *plan.Plan, o Options) error {
 		second = append(second, fmt.Sprintf("Servers: %d checked%s.", s.ServersChecked, open))
 	}
 	if faults > 0 {
-		second = append(second, isAre(faults, "declared tool")+" not offered, so this plan cannot be applied.")
+		second = append(second, isAre(faults, "declared tool")+" not offered and will not be pinned.")
 	}
 	if o.SavedTo != "" {
 		second = append(second, fmt.Sprintf("Saved to %s; apply with: mcpcat apply %s", esc(o.SavedTo), esc(o.SavedTo)))
