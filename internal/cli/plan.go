@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	cli "github.com/urfave/cli/v3"
 
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 	"github.com/mcpcat-dev/mcpcat/internal/lock"
@@ -110,10 +112,27 @@ func (a *app) showPlan(p *plan.Plan, f viewFlags, saved string) error {
 		return err
 	}
 	if len(p.Diagnostics) > 0 {
-		a.diagnostics(p.Diagnostics)
+		a.diagnostics(inBlocks(p.Diagnostics))
 		a.say("\n")
 	}
 	return view.PlanSummary(a.out, p, o)
+}
+
+// inBlocks names the server block that a diagnostic of a document is about; a document carries the address alone.
+func inBlocks(list diag.List) diag.List {
+	out := slices.Clone(list)
+	for i, d := range out {
+		server, err := addr.ParseServer(d.Address)
+		if err != nil {
+			item, err := addr.ParseItem(d.Address)
+			if err != nil {
+				continue
+			}
+			server = item.Server
+		}
+		out[i].Context = fmt.Sprintf("server %q", server.Label)
+	}
+	return out
 }
 
 // savePlan writes a plan file whole or not at all.

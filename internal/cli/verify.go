@@ -47,7 +47,7 @@ func (a *app) verifyCommand() *cli.Command {
 				return view.VerificationJSON(a.out, v)
 			}
 			if len(v.Diagnostics) > 0 {
-				a.diagnostics(v.Diagnostics)
+				a.diagnostics(inBlocks(v.Diagnostics))
 				a.say("\n")
 			}
 			return view.Verification(a.out, v, view.Options{Color: a.Color(a.StdoutTerminal, a.flags.noColor), Width: a.Width, Full: f.full, ShowUnchanged: f.unchanged})
