@@ -40,7 +40,7 @@ func (a *app) applyCommand() *cli.Command {
 		Flags: concat([]cli.Flag{
 			&cli.BoolFlag{Name: "auto-approve", Usage: "do not ask; denied changes stay denied", OnlyOnce: true, Destination: &f.autoApprove},
 			&cli.BoolFlag{Name: "allow-incomplete", Usage: "exit 0 although a server was not checked; its pins stay as they are", OnlyOnce: true, Destination: &f.allowIncomplete},
-			&cli.StringFlag{Name: "plan-digest", Usage: "apply PLAN only if its digest is `DIGEST`, as plan printed it", OnlyOnce: true, Destination: &f.planDigest},
+			&cli.StringFlag{Name: "plan-digest", Usage: "apply PLAN only if its digest is `DIGEST`: plan_digest of plan -json", OnlyOnce: true, Destination: &f.planDigest},
 			&cli.DurationFlag{Name: "lock-timeout", Usage: "wait up to `DURATION` for another writer", Value: 5 * time.Second, OnlyOnce: true, Destination: &f.lockTimeout, Validator: func(d time.Duration) error {
 				if d < 0 || d > time.Hour {
 					return fmt.Errorf("got %s, want 0s to 1h", d)

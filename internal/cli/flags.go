@@ -79,7 +79,7 @@ type contactFlags struct {
 func (f *contactFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "contact", Usage: "whom to contact: `all` declared servers, locked (pinned or accepted endpoints; asks on a terminal) or none",
+			Name: "contact", Usage: "contact `WHOM`: all, locked (pinned or accepted endpoints; asks on a terminal) or none",
 			Value: string(contact.Locked), OnlyOnce: true, Destination: &f.mode,
 			Validator: func(s string) error { _, err := contact.ParseMode(s); return err },
 		},
