@@ -5,9 +5,13 @@ TOOL := $(GO) tool -modfile=.ci/tools.mod
 CLAIMS := $(CURDIR)/.cache/claims
 FUZZTIME ?= 20s
 BENCH ?= .
+SPEC := testdata/spec/mcp-2026-07-28.schema.json
+SPEC_SUM := ef70b61f99b6d2e5e3b46863822eab08dff6a45bedc7a08914e0e5b133f40203
+SPEC_COMMIT := 271ecc9accafdd9b83a3c869fa67c22953b2af80
+SPEC_URL := https://raw.githubusercontent.com/modelcontextprotocol/modelcontextprotocol/$(SPEC_COMMIT)/schema/2026-07-28/schema.json
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check race fuzz bench conformance interop lint vet preflight vuln cover clean
+.PHONY: help build demo test check race fuzz bench conformance interop lint vet preflight schema vuln cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -56,8 +60,15 @@ check: lint race ## lint, golangci-lint, go mod tidy and the race detector
 	$(GO) mod tidy -diff
 	$(TOOL) golangci-lint run
 
-preflight: ## check the official schema file that the contract tests use
-	MCPCAT_REQUIRE_SPEC=1 $(GO) test -count=1 -run Spec ./mcp
+preflight: ## check the official schema, the wire fixtures and their manifest, offline
+	MCPCAT_REQUIRE_SPEC=1 $(GO) test -count=1 -run 'Spec|Wire' ./mcp
+
+schema: ## download the official schema by its commit and check its SHA-256
+	@mkdir -p testdata/spec
+	curl --proto '=https' --fail --silent --show-error --location --max-time 60 --output $(SPEC).part $(SPEC_URL)
+	@sum=$$({ sha256sum $(SPEC).part 2>/dev/null || shasum -a 256 $(SPEC).part; } | cut -d ' ' -f 1); \
+	  if [ "$$sum" != $(SPEC_SUM) ]; then rm -f $(SPEC).part; echo "schema has SHA-256 $$sum, want $(SPEC_SUM)" >&2; exit 1; fi
+	@mv $(SPEC).part $(SPEC)
 
 vuln: ## look for known vulnerabilities (needs the network)
 	$(TOOL) govulncheck ./...
