@@ -121,7 +121,7 @@ func (t *ioTransport) open(_ context.Context, c *Client) error {
 	if err := c.limit(Limits{}); err != nil {
 		return err
 	}
-	c.conn, c.kind = transport.NewPipe(t.r, t.w, c.transportLimits()), transportKind{lines: true}
+	c.conn, c.kind = transport.NewPipe(t.r, t.w, c.transportLimits(), nil), transportKind{lines: true}
 	return nil
 }
 

@@ -221,6 +221,9 @@ func (h *HTTP) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	x := &exchange{h: h, ctx: ctx, call: c}
 	m, err := x.run()
 	if err == nil {
+		if c.Answered != nil {
+			c.Answered(m)
+		}
 		return m, nil
 	}
 	if ended := ctx.Err(); ended != nil {

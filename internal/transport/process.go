@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
 )
 
 // DefaultGrace is how long a server gets to end by itself after its stdin was closed.
@@ -36,6 +38,9 @@ type StdioConfig struct {
 	// Grace is how long Close waits for the server to end by itself. Zero means DefaultGrace.
 	Grace  time.Duration
 	Limits Limits
+	// Notify, if set, is given every notification, after the calls in flight have had it, whether or not there are any.
+	// What is said of Call.Notify holds for it; it may still be called while Close runs.
+	Notify func(*jsonrpc.Message)
 }
 
 // StartStdio starts a server and returns the connection to it. The process outlives ctx, which only guards the start; it
@@ -55,6 +60,7 @@ func StartStdio(ctx context.Context, c StdioConfig) (*Stdio, error) {
 		return nil, &Error{Op: "start", Err: err}
 	}
 	s := newStdio(p.stdout, p.stdin, limits)
+	s.stray = c.Notify
 	s.proc, s.stderr, s.errDone = p, &tail{limit: limits.StderrBytes}, make(chan struct{})
 	s.wg.Go(s.read)
 	s.wg.Go(func() {

@@ -36,6 +36,7 @@ const (
 // Spec: 2026-07-28 basic/transports#stdio, basic/utilities/cancellation.
 type Stdio struct {
 	limits Limits
+	stray  func(*jsonrpc.Message) // nil, or given every notification after the calls had it
 	lines  *lineReader
 	out    *lineWriter
 	in     io.Closer // the reading side
@@ -63,8 +64,9 @@ type Stdio struct {
 // waiter is a call that waits for its answer. Whoever takes it out of pending, other than the call itself, puts one
 // message into answer, nil if the connection has failed; there is room for one, so that delivery never waits.
 type waiter struct {
-	method string
-	answer chan *jsonrpc.Message
+	method   string
+	answered func(*jsonrpc.Message) // nil, or called before the answer is put into answer
+	answer   chan *jsonrpc.Message
 }
 
 // listener is the Notify of a call. mu is held while it runs, so that leaving waits for it.
@@ -75,9 +77,10 @@ type listener struct {
 }
 
 // NewPipe returns a connection that reads messages from r and writes them to w. Close closes both; closing must end a
-// Read and a Write that are under way, as it does for files, sockets and io.Pipe.
-func NewPipe(r io.ReadCloser, w io.WriteCloser, limits Limits) *Stdio {
+// Read and a Write that are under way, as it does for files, sockets and io.Pipe. Notify is as StdioConfig.Notify.
+func NewPipe(r io.ReadCloser, w io.WriteCloser, limits Limits, notify func(*jsonrpc.Message)) *Stdio {
 	s := newStdio(r, w, limits.withDefaults())
+	s.stray = notify
 	s.wg.Go(s.read)
 	return s
 }
@@ -124,7 +127,7 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 		}
 	}
 	ended := ctx.Err()
-	m := s.leave(c.ID, w, sent && ended != nil)
+	m := s.leave(c.ID, w, sent && ended != nil, context.Cause(ctx) != ErrWithdrawn)
 	s.spare.Put(w)
 	switch {
 	case m != nil:
@@ -153,7 +156,7 @@ func (s *Stdio) enter(c *Call) (*waiter, *listener, error) {
 	if !ok {
 		w = &waiter{answer: make(chan *jsonrpc.Message, 1)}
 	}
-	w.method = c.Method
+	w.method, w.answered = c.Method, c.Answered
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -172,9 +175,9 @@ func (s *Stdio) enter(c *Call) (*waiter, *listener, error) {
 	return w, l, nil
 }
 
-// leave forgets the call, unless its answer has been taken in already, which it then returns. With cancel the server is
-// told, off the caller's path, and its answer will be dropped.
-func (s *Stdio) leave(id jsonrpc.ID, w *waiter, cancel bool) *jsonrpc.Message {
+// leave forgets the call, unless its answer has been taken in already, which it then returns. With cancel the answer will
+// be dropped, and with tell the server is told, off the caller's path.
+func (s *Stdio) leave(id jsonrpc.ID, w *waiter, cancel, tell bool) *jsonrpc.Message {
 	s.mu.Lock()
 	if s.pending[id] != w {
 		s.mu.Unlock()
@@ -184,7 +187,7 @@ func (s *Stdio) leave(id jsonrpc.ID, w *waiter, cancel bool) *jsonrpc.Message {
 	delete(s.pending, id)
 	if cancel && s.err == nil {
 		s.forgetLocked(id)
-		if s.notices < noticeCount {
+		if tell && s.notices < noticeCount {
 			s.notices++
 			s.wg.Go(func() { s.notice(id) })
 		}
@@ -319,6 +322,9 @@ func (s *Stdio) dispatch(line []byte) error {
 	s.mu.Unlock()
 	switch {
 	case w != nil:
+		if w.answered != nil {
+			w.answered(m)
+		}
 		w.answer <- m
 		return nil
 	case late:
@@ -337,6 +343,9 @@ func (s *Stdio) notify(m *jsonrpc.Message) {
 			l.fn(m)
 		}
 		l.mu.Unlock()
+	}
+	if s.stray != nil {
+		s.stray(m)
 	}
 }
 

@@ -17,6 +17,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
@@ -48,7 +49,15 @@ type Call struct {
 	// connection carries, whoever they are meant for. Notify must return soon and must not call the connection: nothing
 	// else is read in the meantime.
 	Notify func(*jsonrpc.Message)
+	// Answered, if set, is given what Do is about to return as the answer, before anything that follows it is read: so
+	// Notify and Answered see messages in the order in which the server sent them. The rules of Notify hold for it.
+	Answered func(*jsonrpc.Message)
 }
+
+// ErrWithdrawn, as the cause of the end of a call's context (context.WithCancelCause), says that the server has itself
+// given up the request: it is sent no notifications/cancelled. An answer that still comes is dropped, as after every
+// cancellation.
+var ErrWithdrawn = errors.New("the server has withdrawn the request")
 
 // Conn is a connection to one server. Its methods are safe for concurrent use.
 type Conn interface {
