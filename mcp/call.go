@@ -38,6 +38,8 @@ type RequestMeta struct {
 	Capabilities *ClientCapabilities
 	// Timeout replaces the client's timeout for this request; at most MaxCallTimeout.
 	Timeout time.Duration
+
+	extensions map[*metaKey]jsontext.Value // written by MetaKey.Set only
 }
 
 // LogLevel is one of the eight levels of syslog.
@@ -71,18 +73,23 @@ type Progress struct {
 	Message  *string
 }
 
-// Round is the outcome of a request that the server may interrupt to ask for input. Exactly one field is set.
+// Round is the outcome of a request that the server may interrupt to ask for input. Exactly one field is set; Extension
+// only if the request advertises an extension whose result types are registered.
 //
 // Spec: 2026-07-28 basic/patterns/mrtr.
 type Round[T any] struct {
 	Complete      *T
 	InputRequired *InputRequired
+	Extension     *ExtensionResult
 }
 
-// Result returns the complete result, or an *InputRequiredError.
+// Result returns the complete result, or an *InputRequiredError or *ExtensionResultError.
 func (r *Round[T]) Result() (*T, error) {
-	if r.Complete == nil {
+	switch {
+	case r.InputRequired != nil:
 		return nil, &InputRequiredError{Required: r.InputRequired}
+	case r.Extension != nil:
+		return nil, &ExtensionResultError{Result: r.Extension}
 	}
 	return r.Complete, nil
 }

@@ -73,13 +73,9 @@ func (c *Client) CallTool(ctx context.Context, params *CallToolParams) (*Round[C
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.do(ctx, r)
+	round, err := doRound(ctx, c, r, decodeCallToolResult)
 	if err != nil {
 		return nil, err
-	}
-	round, f := decodeCallRound(result, r.declared)
-	if f != nil {
-		return nil, f.err(methodToolsCall)
 	}
 	if done := round.Complete; done != nil && output != nil && !done.IsError {
 		if err := checkOutput(params.Tool.Name, output, done); err != nil {

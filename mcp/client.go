@@ -82,6 +82,7 @@ func (c *Client) prepare() error {
 	if c.opts.timeouts, err = c.opts.timeouts.filled(); err != nil {
 		return err
 	}
+	c.opts.extensions = c.opts.extensions.snapshot()
 	if reason := c.opts.capabilities.check(); reason != "" {
 		return &RequestError{Method: "connect", Reason: reason}
 	}
@@ -143,7 +144,8 @@ func (c *Client) Discover(ctx context.Context) (*Discovery, error) {
 // "complete". Params is a JSON object without _meta, or nil. Methods of the protocol are refused: they have typed methods
 // or are no part of this revision.
 //
-// A result of another type, "input_required" included, is a *ProtocolError.
+// A result of another type, "input_required" included, is a *ProtocolError; if an extension that the request advertises
+// has it registered, it is an *ExtensionResultError, which carries the result.
 func (c *Client) Call(ctx context.Context, method string, params jsontext.Value, meta RequestMeta) (jsontext.Value, error) {
 	if reason := checkExtension(method); reason != "" {
 		return nil, &RequestError{Method: method, Reason: reason}
@@ -207,7 +209,8 @@ func (c *Client) Err() error {
 	return c.transportError(context.Background(), "", false, err)
 }
 
-// do sends the request and returns the result of its answer. An error that the server answered becomes a typed one.
+// do sends the request and returns the result of its answer. An error that the server answered becomes a typed one, and a
+// result of a type that an extension adds an *ExtensionResultError.
 func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &ContextError{Op: r.method, Err: err}
@@ -227,6 +230,13 @@ func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
 	case err == nil && answer.Kind == jsonrpc.Failure:
 		return nil, answered(r.method, answer.Err)
 	case err == nil:
+		extension, f := c.opts.extensions.result(answer.Result, &r.declared)
+		switch {
+		case f != nil:
+			return nil, f.err(r.method)
+		case extension != nil:
+			return nil, &ExtensionResultError{Method: r.method, Result: extension}
+		}
 		return answer.Result, nil
 	case ctx.Err() == nil && timed.Err() != nil:
 		return nil, &TimeoutError{Op: r.method, After: r.timeout, Delivered: wasDelivered(err), Stderr: c.kind.tail()}

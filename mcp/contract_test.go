@@ -110,12 +110,12 @@ func TestTypesMatchSpec(t *testing.T) {
 		},
 		"CallToolResult": {
 			`{"resultType":"complete","content":[],"structuredContent":1,"isError":false,"_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeCallRound(v, all); return f },
+			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, decodeCallToolResult); return f },
 			[]string{"structuredContent"},
 		},
 		"InputRequiredResult": {
 			`{"resultType":"input_required","inputRequests":{},"requestState":"","_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeCallRound(v, all); return f }, nil,
+			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, decodeCallToolResult); return f }, nil,
 		},
 		"TextContent":      {`{"type":"text","text":"","annotations":{},"_meta":{}}`, block, nil},
 		"ImageContent":     {`{"type":"image","data":"","mimeType":"","annotations":{},"_meta":{}}`, block, nil},

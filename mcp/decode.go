@@ -19,6 +19,7 @@ type fault struct {
 	path   string
 	reason string
 	limit  *LimitError
+	cause  error // of a codec of the caller's, never part of the reason
 }
 
 func (f *fault) Error() string { return f.path + ": " + f.reason }
@@ -70,7 +71,7 @@ func (f *fault) err(method string) error {
 		f.limit.Method = method
 		return f.limit
 	}
-	return &ProtocolError{Method: method, Path: f.path, Reason: f.reason}
+	return &ProtocolError{Method: method, Path: f.path, Reason: f.reason, Err: f.cause}
 }
 
 // fromStrict turns an error of strictjson into one of this package.

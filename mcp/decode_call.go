@@ -9,29 +9,6 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
-// decodeCallRound reads the result of tools/call; declared is what the request said that the client can do.
-func decodeCallRound(result strictjson.Value, declared ClientCapabilities) (*Round[CallToolResult], *fault) {
-	typ, f := resultType(result)
-	if f != nil {
-		return nil, f
-	}
-	switch typ {
-	case typeComplete:
-		r, f := decodeCallToolResult(result)
-		if f != nil {
-			return nil, f
-		}
-		return &Round[CallToolResult]{Complete: r}, nil
-	case typeInputRequired:
-		r, f := decodeInputRequired(result, declared)
-		if f != nil {
-			return nil, f
-		}
-		return &Round[CallToolResult]{InputRequired: r}, nil
-	}
-	return nil, unknownType(typ)
-}
-
 func decodeCallToolResult(result strictjson.Value) (*CallToolResult, *fault) {
 	r := &CallToolResult{Wire: Wire{result}}
 	for key, m := range result.Members() {

@@ -113,10 +113,10 @@ type ProtocolError struct {
 	Method string
 	Path   string
 	Reason string
-	Err    error // what the transport found, if the fault is in the framing
+	Err    error // what the transport found, if the fault is in the framing, or the error of an extension's codec
 }
 
-// Unwrap returns what the transport found, or nil.
+// Unwrap returns what the transport or a codec found, or nil.
 func (e *ProtocolError) Unwrap() error { return e.Err }
 
 func (e *ProtocolError) Error() string {

@@ -98,4 +98,7 @@ type ClientCapabilities struct {
 	Sampling, SamplingTools, SamplingContext bool
 	// Roots lets the server ask for the client's roots.
 	Roots bool
+	// Extensions declares extensions: the identifier, which has a prefix, and a JSON object of settings, {} for none.
+	// ExtensionKey.Advertise makes such an entry.
+	Extensions map[string]jsontext.Value
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -127,6 +128,7 @@ type options struct {
 	capabilities ClientCapabilities
 	timeouts     Timeouts
 	limits       Limits
+	extensions   *ExtensionRegistry
 }
 
 // WithClientInfo sets the identity that every request carries as clientInfo. Name must not be empty. The default names
@@ -138,6 +140,7 @@ func WithClientInfo(info Implementation) Option {
 // WithCapabilities sets the client capabilities that requests declare unless RequestMeta.Capabilities says otherwise. The
 // default is none: {}. They are never inferred from anything else.
 func WithCapabilities(c ClientCapabilities) Option {
+	c.Extensions = maps.Clone(c.Extensions)
 	return func(o *options) { o.capabilities = c }
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,6 +226,17 @@ func (c ClientCapabilities) append(dst []byte) []byte {
 			next(`"sampling":{}`)
 		}
 	}
+	if len(c.Extensions) > 0 {
+		next(`"extensions":{`)
+		for i, id := range slices.Sorted(maps.Keys(c.Extensions)) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(strictjson.AppendString(dst, id), ':')
+			dst = append(dst, c.Extensions[id]...)
+		}
+		dst = append(dst, '}')
+	}
 	return append(dst, '}')
 }
 
@@ -233,5 +245,5 @@ func (c ClientCapabilities) check() string {
 	if (c.SamplingTools || c.SamplingContext) && !c.Sampling {
 		return "capabilities widen Sampling without declaring it"
 	}
-	return ""
+	return checkExtensions(c.Extensions)
 }

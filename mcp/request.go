@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +43,9 @@ func (c *Client) newRequest(method string, meta *RequestMeta, timeout time.Durat
 	if meta.Capabilities != nil {
 		declared = *meta.Capabilities
 	}
+	if reason := c.opts.extensions.checkMeta(meta, &declared); reason != "" {
+		return nil, &RequestError{Method: method, Reason: reason}
+	}
 	if meta.Timeout > 0 {
 		timeout = min(meta.Timeout, MaxCallTimeout)
 	}
@@ -59,6 +63,7 @@ func (c *Client) newRequest(method string, meta *RequestMeta, timeout time.Durat
 	if meta.OnProgress != nil {
 		params = append(append(params, `,"`+keyProgress+`":`...), id.Raw()...)
 	}
+	params = appendExtensionMeta(params, meta.extensions)
 	params = appendExtra(params, meta.Extra)
 	params = append(params, '}')
 	if members != nil {
@@ -102,6 +107,19 @@ func appendExtra(dst []byte, extra map[string]jsontext.Value) []byte {
 	for _, key := range keys {
 		dst = strictjson.AppendString(append(dst, ','), key)
 		dst = append(append(dst, ':'), extra[key]...)
+	}
+	return dst
+}
+
+// appendExtensionMeta appends the members that extensions define in the order of their names; they have been checked.
+func appendExtensionMeta(dst []byte, entries map[*metaKey]jsontext.Value) []byte {
+	if len(entries) == 0 {
+		return dst
+	}
+	keys := slices.SortedFunc(maps.Keys(entries), func(a, b *metaKey) int { return strings.Compare(a.key, b.key) })
+	for _, k := range keys {
+		dst = strictjson.AppendString(append(dst, ','), k.key)
+		dst = append(append(dst, ':'), entries[k]...)
 	}
 	return dst
 }

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"context"
+	"errors"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,6 +16,45 @@ const (
 	methodSample = "sampling/createMessage"
 	methodRoots  = "roots/list"
 )
+
+// doRound sends the request of a method that the server may interrupt, and reads its answer as one round.
+func doRound[T any](ctx context.Context, c *Client, r *request, decode func(strictjson.Value) (*T, *fault)) (*Round[T], error) {
+	result, err := c.do(ctx, r)
+	var extension *ExtensionResultError
+	if errors.As(err, &extension) {
+		return &Round[T]{Extension: extension.Result}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	round, f := decodeRound(result, r.declared, decode)
+	if f != nil {
+		return nil, f.err(r.method)
+	}
+	return round, nil
+}
+
+// decodeRound reads the result of a method that the server may interrupt; declared is what the request said that the
+// client can do.
+func decodeRound[T any](result strictjson.Value, declared ClientCapabilities, decode func(strictjson.Value) (*T, *fault)) (*Round[T], *fault) {
+	typ, f := resultType(result)
+	if f != nil {
+		return nil, f
+	}
+	round := &Round[T]{}
+	switch typ {
+	case typeComplete:
+		round.Complete, f = decode(result)
+	case typeInputRequired:
+		round.InputRequired, f = decodeInputRequired(result, declared)
+	default:
+		f = unknownType(typ)
+	}
+	if f != nil {
+		return nil, f
+	}
+	return round, nil
+}
 
 // decodeInputRequired reads an interim result; declared is what the request said that the client can do.
 func decodeInputRequired(result strictjson.Value, declared ClientCapabilities) (*InputRequired, *fault) {
