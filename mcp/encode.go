@@ -189,6 +189,15 @@ func (t *Tool) usable() (*Tool, error) {
 	return t, nil
 }
 
+// definition returns the JSON text that digests are taken over.
+func (t *Tool) definition() (strictjson.Value, error) {
+	tool, err := t.usable()
+	if err != nil {
+		return nil, err
+	}
+	return tool.raw, nil
+}
+
 // unchanged reports whether the fields still are those that were decoded from the definition.
 func (t *Tool) unchanged() bool {
 	was := t.use.received

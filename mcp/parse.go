@@ -23,19 +23,7 @@ func ParseDiscovery(result []byte) (*Discovery, error) {
 // stdio, where header annotations exclude no tool. It keeps a copy of the bytes. The default limits hold; the error is a
 // *ProtocolError or a *LimitError.
 func ParseToolsPage(result []byte) (*ToolsPage, error) {
-	v, err := parseResult(methodToolsList, result)
-	if err != nil {
-		return nil, err
-	}
-	limits, err := Limits{}.filled(Limits{})
-	if err != nil {
-		return nil, err
-	}
-	page, f := decodeToolsPage(v, &limits, false)
-	if f != nil {
-		return nil, f.err(methodToolsList)
-	}
-	return page, nil
+	return toolsList.parsePage(result)
 }
 
 func parseResult(method string, result []byte) (strictjson.Value, error) {

@@ -1,10 +1,6 @@
 package mcp
 
-import (
-	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "github.com/go-json-experiment/json/jsontext"
 
 // Tool is a tool as its server defines it. Raw is the exact definition, and what digests are taken over; the fields are
 // a view of it, InputSchema and OutputSchema being the exact bytes. A Tool is not to be changed: use ParseTool to make
@@ -46,39 +42,21 @@ type ExcludedTool struct {
 	Definition jsontext.Value
 }
 
-// ListParams are the parameters of one list request. The zero value asks for the first page.
-type ListParams struct {
-	Cursor *string // as a page's NextCursor; "" is a cursor
-	Meta   RequestMeta
-}
-
-// ToolsPage is one page of tools/list. Raw is the exact result, so that a caller can recognise a page it has seen.
-//
-// Tools keep the server's order and have unique names. NextCursor is nil on the last page; "" is a cursor like any other.
+// ToolsPage is one page of tools/list. Tools keep the server's order and have unique names.
 //
 // Spec: 2026-07-28 server/tools#listing-tools, server/utilities/pagination, server/utilities/caching.
 type ToolsPage struct {
-	Wire
-	Tools      []*Tool
-	Excluded   []ExcludedTool
-	NextCursor *string
-	TTL        time.Duration
-	TTLMs      int64
-	CacheScope CacheScope
-	ServerInfo *Implementation
-	Meta       jsontext.Value // _meta, an object, or nil
+	PageInfo
+	Tools    []*Tool
+	Excluded []ExcludedTool
 }
 
-// ToolsSnapshot is a whole tools list: all its pages, of one cache scope, with names unique over all of them. TTLMs is
-// the smallest of the pages. ServerInfo is that of the first page.
+// ToolsSnapshot is a whole tools list: all its pages, of one cache scope, with names unique over all of them.
 type ToolsSnapshot struct {
-	Pages      []*ToolsPage
-	Tools      []*Tool
-	Excluded   []ExcludedTool
-	TTL        time.Duration
-	TTLMs      int64
-	CacheScope CacheScope
-	ServerInfo *Implementation
+	SnapshotInfo
+	Pages    []*ToolsPage
+	Tools    []*Tool
+	Excluded []ExcludedTool
 }
 
 // Tool returns the tool of that exact name, or nil.
