@@ -54,7 +54,7 @@ var arrows = map[string][]string{
 	"internal/transport":  {"internal/jsonrpc", "internal/mcpheader", "internal/strictjson"},
 	"internal/jsonrpc":    {"internal/strictjson"},
 	"internal/mcpheader":  {"internal/strictjson"},
-	"internal/schema":     {},
+	"internal/schema":     {"internal/strictjson"},
 	"internal/digest":     {"internal/strictjson"},
 	"internal/strictjson": {},
 

@@ -6,7 +6,7 @@
 // validator: the dialects are 2020-12 (also without $schema) and draft-07, patterns are those of RE2 plus \uXXXX, and a
 // schema that needs more gives an *UnsupportedError.
 //
-// In the import drawing it stands beside strictjson: package mcp and gate use it, and it uses nothing of the module.
+// In the import drawing it stands above strictjson, through which every text comes in, and below mcp and gate.
 //
 // Bounds of a schema: 256 KiB and 64 levels of JSON, 100,000 values, 2,000 subschemas with 512 KiB of pointers, 64
 // identifiers and anchors, 512 bytes for one identifier or reference, 60,000 comparisons among enum values, 4 KiB for one

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcat-dev/mcpcat/internal/casetest"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
 // inputSchema returns the schema of the only tool in a tools/list answer.
@@ -231,7 +232,7 @@ func TestVerdicts(t *testing.T) {
 func TestSchemasThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ schema, want string }{
 		{`1`, `invalid schema at "": a schema is an object, true or false`},
-		{`{"a":1,"a":2}`, `invalid schema at "": not JSON at byte 10: duplicate member name`},
+		{`{"a":1,"a":2}`, `invalid schema at "": not JSON at byte 7: duplicate member name "a"`},
 		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`, `schema not supported at "": dialect "http://json-schema.org/draft-04/schema#" is not supported, want 2020-12 or draft-07`},
 		{`{"$schema":"https://json-schema.org/draft/2019-09/schema"}`, `schema not supported at "": dialect "https://json-schema.org/draft/2019-09/schema" is not supported, want 2020-12 or draft-07`},
 		{`{"$recursiveRef":"#"}`, `schema not supported at "": keyword $recursiveRef is not supported`},
@@ -329,13 +330,23 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzDecode compares the decoder with encoding/json on every text that both accept.
+// FuzzDecode holds decode against the strict door, which says what is accepted, and against encoding/json, which says
+// what is read.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,-0.5e+3,true,false,null,"\u00e9\ud83d\ude00\n"]}`, `"\ud800"`, `01`, `[1,]`, "\"\xff\"", `{"a":1,"a":2}`, ` [ ] `} {
+	for _, seed := range []string{
+		`{"a":[1,-0.5e+3,true,false,null,"\u00e9\ud83d\ude00\n"]}`, `"\ud800"`, `01`, `[1,]`, "\"\xff\"", `{"a":1,"a":2}`, ` [ ] `, `{"":{},"b" : [[],[1 , 2]]}`, `1e20000`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		got, sh, err := decode(src, 20, 1000)
+		const depth, nodes = 20, 1000
+		got, sh, err := decode(src, depth, nodes)
+		if checked := strictjson.Check(src, strictjson.Limits{Depth: depth}); (err == nil) != (checked == nil) {
+			if checked == nil && (errors.Is(err, errTooManyNodes) || len(src) > maxNumberBytes || bytes.ContainsAny(src, "eE")) {
+				return // the bounds that the strict door does not have
+			}
+			t.Fatalf("decode(%q) = %v, the strict door says %v", src, err, checked)
+		}
 		if err != nil {
 			return
 		}
