@@ -29,10 +29,11 @@ func page(more string, tools ...string) string {
 	return `{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":[` + strings.Join(tools, ",") + `]` + more + `}`
 }
 
-// pipe connects to a scripted peer over streams.
+// pipe connects to a scripted peer over streams. Whatever the client sends in the test is held against the official schema.
 func pipe(t testing.TB, h mcptest.Handler, opts ...Option) (*Client, *mcptest.Peer) {
 	t.Helper()
 	p := mcptest.Pipe(t, h)
+	holdToSpec(t, p)
 	c, err := Connect(t.Context(), NewIOTransport(p.R, p.W), opts...)
 	if err != nil {
 		t.Fatalf("Connect: %v", err)

@@ -22,6 +22,7 @@ import (
 func overHTTP(t *testing.T, h mcptest.Handler) (*Client, *mcptest.Peer) {
 	t.Helper()
 	p := mcptest.HTTP(t, h)
+	holdToSpec(t, p)
 	tr := NewStreamableHTTPTransport(p.URL)
 	tr.AllowPrivate = true
 	c, err := Connect(short(t), tr)

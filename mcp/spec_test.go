@@ -5,12 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpcat-dev/mcpcat/internal/mcptest"
 )
 
 // specSum and specCommit pin the official schema of revision 2026-07-28: the SHA-256 of schema/2026-07-28/schema.json
@@ -22,6 +25,7 @@ const (
 
 // spec is the official schema, which is not part of the repository.
 type spec struct {
+	mu       sync.Mutex
 	compiler *jsonschema.Compiler
 	defs     map[string]struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -57,41 +61,72 @@ var specAbsent sync.Once
 // openSpec finds the schema, or skips the test; with MCPCAT_REQUIRE_SPEC=1 its absence is an error.
 func openSpec(t *testing.T) *spec {
 	t.Helper()
-	repo, err := filepath.Abs("..")
+	s, err := loadSpec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := findSpec(specPlaces(os.Getenv("MCPCAT_SPEC_SCHEMA"), repo))
-	if err != nil {
-		if os.Getenv("MCPCAT_REQUIRE_SPEC") == "1" {
-			t.Fatalf("official schema: %v: run make schema, or set MCPCAT_SPEC_SCHEMA", err)
-		}
+	if s == nil {
 		specAbsent.Do(func() {
 			t.Log("official schema not found, nothing is held against it: run make schema, or set MCPCAT_SPEC_SCHEMA")
 		})
 		t.SkipNow()
 	}
+	return s
+}
+
+// loadSpec reads the schema once. It is nil if the schema is not there and nobody requires it.
+var loadSpec = sync.OnceValues(func() (*spec, error) {
+	repo, err := filepath.Abs("..")
+	if err != nil {
+		return nil, err
+	}
+	b, err := findSpec(specPlaces(os.Getenv("MCPCAT_SPEC_SCHEMA"), repo))
+	if err != nil {
+		if os.Getenv("MCPCAT_REQUIRE_SPEC") != "1" {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("official schema: %w: run make schema, or set MCPCAT_SPEC_SCHEMA", err)
+	}
 	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != specSum {
-		t.Fatalf("official schema has SHA-256 %x, want %s", sum, specSum)
+		return nil, fmt.Errorf("official schema has SHA-256 %x, want %s", sum, specSum)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	s := &spec{compiler: jsonschema.NewCompiler()}
 	if err := s.compiler.AddResource("spec.json", doc); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var parsed struct {
 		Defs json.RawMessage `json:"$defs"`
 	}
 	if err := json.Unmarshal(b, &parsed); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if err := json.Unmarshal(parsed.Defs, &s.defs); err != nil {
-		t.Fatal(err)
+	return s, json.Unmarshal(parsed.Defs, &s.defs)
+})
+
+// holdToSpec holds what the peer received against the schema when the test ends.
+func holdToSpec(t testing.TB, p *mcptest.Peer) {
+	tt, ok := t.(*testing.T)
+	if !ok {
+		return
 	}
-	return s
+	t.Cleanup(func() {
+		s, err := loadSpec()
+		if err != nil {
+			t.Error(err)
+		}
+		if s == nil {
+			return
+		}
+		for _, r := range p.Requests() {
+			if err := sentMatches(tt, s, r.Raw); err != nil {
+				t.Errorf("sent %s, which the schema refuses: %v", r.Raw, err)
+			}
+		}
+	})
 }
 
 // has reports whether the schema has a definition of that name.
@@ -100,6 +135,8 @@ func (s *spec) has(def string) bool { _, ok := s.defs[def]; return ok }
 // validate holds a JSON text against one definition of the schema.
 func (s *spec) validate(t *testing.T, def string, b []byte) error {
 	t.Helper()
+	s.mu.Lock() // the compiler keeps what it has compiled
+	defer s.mu.Unlock()
 	if !s.has(def) {
 		t.Fatalf("the official schema has no definition %q", def)
 	}
