@@ -398,7 +398,7 @@ func unescape(b *strings.Builder, s string) (int, error) {
 	if len(s) < 2 {
 		return 0, errors.New("the closing quote is missing")
 	}
-	digits := 0
+	var digits int
 	switch s[1] {
 	case '"', '\\':
 		b.WriteByte(s[1])

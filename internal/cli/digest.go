@@ -81,17 +81,17 @@ func (a *app) digestCommand() *cli.Command {
 	}
 }
 
-// input reads a file of at most max bytes, or standard input for "-".
-func (a *app) input(name string, max int64) ([]byte, error) {
+// input reads a file of at most limit bytes, or standard input for "-".
+func (a *app) input(name string, limit int64) ([]byte, error) {
 	var b []byte
 	var err error
 	if name == "-" {
-		b, err = io.ReadAll(io.LimitReader(a.Stdin, max+1))
-		if err == nil && int64(len(b)) > max {
-			err = fmt.Errorf("standard input has more than %d bytes", max)
+		b, err = io.ReadAll(io.LimitReader(a.Stdin, limit+1))
+		if err == nil && int64(len(b)) > limit {
+			err = fmt.Errorf("standard input has more than %d bytes", limit)
 		}
 	} else {
-		b, err = readFile(a.path(name), max)
+		b, err = readFile(a.path(name), limit)
 	}
 	if err != nil {
 		return nil, fail(exitFailed, diag.Errorf("input.unreadable", "Input cannot be read", "%s.", upper(diag.Escape(err.Error()))))

@@ -181,8 +181,8 @@ func (a *app) decodePlan(name string, b []byte) (*plan.Plan, error) {
 	return p, nil
 }
 
-// readFile reads a regular file of at most max bytes.
-func readFile(path string, max int64) ([]byte, error) {
+// readFile reads a regular file of at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -195,12 +195,12 @@ func readFile(path string, max int64) ([]byte, error) {
 	if info.IsDir() {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is a directory")}
 	}
-	b, err := io.ReadAll(io.LimitReader(f, max+1))
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(b)) > max {
-		return nil, fmt.Errorf("%s has more than %d bytes", path, max)
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes", path, limit)
 	}
 	return b, nil
 }

@@ -91,7 +91,7 @@ func (s *screen) wait(text string) {
 	s.t.Fatalf("no %q on the screen:\n%s", text, s)
 }
 
-func (s *screen) type_(text string) {
+func (s *screen) enter(text string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.tty, text); err != nil {
 		s.t.Fatal(err)
@@ -140,10 +140,10 @@ func TestTerminal(t *testing.T) {
 	if text := s.String(); !strings.Contains(text, "fakeserver ../offer.json") || strings.Contains(text, "asking servers") {
 		t.Errorf("the question does not show the command, or came too late:\n%s", text)
 	}
-	s.type_("y\n")
+	s.enter("y\n")
 	s.wait("not checked")
 	s.wait(`Pin this? Only "yes" is accepted: `)
-	s.type_("no\n")
+	s.enter("no\n")
 	s.exit(2)
 	if _, err := os.Stat(filepath.Join(dir, "catalog.lock.db")); err == nil {
 		t.Error("a lock was written without approval")
@@ -151,7 +151,7 @@ func TestTerminal(t *testing.T) {
 
 	s = onTerminal(t, dir, state, "plan")
 	s.wait("now and later: ")
-	s.type_("yes\n")
+	s.enter("yes\n")
 	s.wait("1 tool change, 1 server change")
 	s.exit(0)
 	if text := s.String(); !strings.Contains(text, "\x1b[32m") {
@@ -160,7 +160,7 @@ func TestTerminal(t *testing.T) {
 
 	s = onTerminal(t, dir, state, "-no-color", "apply")
 	s.wait(`Pin this? Only "yes" is accepted: `)
-	s.type_("yes\n")
+	s.enter("yes\n")
 	s.wait("Applied: 1 added")
 	s.exit(0)
 	if text := s.String(); strings.Contains(text, "now and later") || strings.Contains(text, "\x1b[32m") {
@@ -177,7 +177,7 @@ func TestTerminalInterrupt(t *testing.T) {
 	dir, state := terminalPlace(t)
 	s := onTerminal(t, dir, state, "plan")
 	s.wait("now and later: ")
-	s.type_("\x03")
+	s.enter("\x03")
 	s.exit(130)
 	if !strings.Contains(s.String(), "interrupted") {
 		t.Errorf("the interrupt is not told:\n%s", s)

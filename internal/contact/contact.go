@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,7 +144,7 @@ func (k *Keeper) inCheckout(c *catalog.Stdio) string {
 	if k.below(root, command) {
 		return c.Command
 	}
-	runsFiles := interpreter(c.Command) || interpreter(real(k.resolve(command)))
+	runsFiles := interpreter(c.Command) || interpreter(resolved(k.resolve(command)))
 	for _, arg := range c.Args {
 		for _, candidate := range []string{arg, afterEquals(arg)} {
 			if candidate == "" || !k.below(root, candidate) {
@@ -192,9 +193,11 @@ func program(path string) bool {
 	if err != nil {
 		return true
 	}
-	defer f.Close()
 	head := make([]byte, 4)
-	n, _ := f.Read(head) // an empty or short file has no such beginning
+	n, err := io.ReadFull(f, head)
+	if closeErr := f.Close(); closeErr != nil || err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return true
+	}
 	head = head[:n]
 	return bytes.HasPrefix(head, []byte("#!")) || bytes.HasPrefix(head, []byte("\x7fELF")) || bytes.HasPrefix(head, []byte("MZ"))
 }
@@ -217,14 +220,14 @@ func (k *Keeper) resolve(path string) string {
 
 // below reports whether a path, links resolved, lies in root.
 func (k *Keeper) below(root, path string) bool {
-	path = real(k.resolve(path))
+	path = resolved(k.resolve(path))
 	rel, err := filepath.Rel(root, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // checkout is the nearest directory above dir that holds a .git entry, or dir itself.
 func checkout(dir string) string {
-	dir = real(dir)
+	dir = resolved(dir)
 	for d := dir; ; d = filepath.Dir(d) {
 		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
 			return d
@@ -235,7 +238,7 @@ func checkout(dir string) string {
 	}
 }
 
-func real(path string) string {
+func resolved(path string) string {
 	if p, err := filepath.EvalSymlinks(path); err == nil {
 		return p
 	}

@@ -30,7 +30,7 @@ type memoryFile struct {
 // loadMemory reads the acceptances for a catalog directory. A file that is missing is empty; a file that cannot be read
 // or understood is an error, so that damage asks again instead of accepting.
 func loadMemory(state, dir string) (*memory, error) {
-	dir = real(dir)
+	dir = resolved(dir)
 	m := &memory{file: memoryFile{Catalog: dir}}
 	if state == "" {
 		return m, nil
@@ -87,13 +87,12 @@ func (m *memory) add(d digest.Digest) error {
 	if err != nil {
 		return fmt.Errorf("accepted endpoints: %w", err)
 	}
-	defer os.Remove(f.Name())
 	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("accepted endpoints: %w", err)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), m.path)
 	}
-	if err := os.Rename(f.Name(), m.path); err != nil {
-		return fmt.Errorf("accepted endpoints: %w", err)
+	if err != nil {
+		return fmt.Errorf("accepted endpoints: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

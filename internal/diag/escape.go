@@ -28,16 +28,16 @@ func Escape(s string) string { return (&escaper{brackets: true}).text(s) }
 // by a count. Each line is treated as the beginning of a line.
 func EscapeLines(s string) string { return (&escaper{brackets: true}).lines(s) }
 
-// Quote returns s between double quotes, escaped as by Escape, with \" and \\ for quotes and backslashes. At most max
-// bytes of s are shown (ExcerptBytes if max <= 0); a cut is marked after the closing quote with the full length.
-func Quote(s string, max int) string {
-	if max <= 0 {
-		max = ExcerptBytes
+// Quote returns s between double quotes, escaped as by Escape, with \" and \\ for quotes and backslashes. At most limit
+// bytes of s are shown (ExcerptBytes if limit <= 0); a cut is marked after the closing quote with the full length.
+func Quote(s string, limit int) string {
+	if limit <= 0 {
+		limit = ExcerptBytes
 	}
 	cut := s
-	if len(s) > max {
-		n := max
-		for n > 0 && max-n < utf8.UTFMax && !utf8.RuneStart(s[n]) {
+	if len(s) > limit {
+		n := limit
+		for n > 0 && limit-n < utf8.UTFMax && !utf8.RuneStart(s[n]) {
 			n--
 		}
 		cut = s[:n]

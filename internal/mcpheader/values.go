@@ -39,11 +39,12 @@ func Values(params []Param, arguments strictjson.Value) ([]Header, error) {
 }
 
 func lookup(v strictjson.Value, path []string) (strictjson.Value, bool) {
-	ok := true
 	for _, step := range path {
-		if v, ok = v.Get(step); !ok {
+		next, ok := v.Get(step)
+		if !ok {
 			return nil, false
 		}
+		v = next
 	}
 	return v, true
 }

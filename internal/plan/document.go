@@ -20,6 +20,7 @@ const MaxBytes = 512 << 20
 // Decision says what must happen before a change is applied. Auto needs nobody, Ask a person, Deny cannot be applied.
 type Decision string
 
+// The decisions, from the mildest to the strictest.
 const (
 	Auto Decision = "auto"
 	Ask  Decision = "ask"
@@ -157,6 +158,7 @@ type Gate struct {
 // Status of a server in a plan.
 type Status string
 
+// The statuses.
 const (
 	Checked    Status = "checked"
 	NotChecked Status = "not_checked"
@@ -233,6 +235,7 @@ type Pinned struct {
 // Action is what happens to a pinned tool.
 type Action string
 
+// The actions.
 const (
 	Add    Action = "add"
 	Modify Action = "change"
@@ -242,6 +245,7 @@ const (
 // Reason says why a tool is removed.
 type Reason string
 
+// The reasons of a removal.
 const (
 	NotListedUpstream Reason = "not_listed_upstream"
 	NotDeclared       Reason = "not_declared"

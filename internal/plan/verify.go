@@ -16,6 +16,7 @@ import (
 // State is what verify found out about one declared item.
 type State string
 
+// The states.
 const (
 	StateOK         State = "ok"
 	StateDrift      State = "drift"       // the live definition is another one

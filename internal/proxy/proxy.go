@@ -148,7 +148,7 @@ func (s *Server) list(overHTTP bool) []byte {
 			out = append(out, ',')
 		}
 		first = false
-		out = append(out, json.RawMessage(t.Definition)...)
+		out = append(out, t.Definition...)
 	}
 	return s.appendMeta(append(out, `],"ttlMs":0,"cacheScope":"private",`...))
 }

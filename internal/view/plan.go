@@ -156,7 +156,7 @@ func (v *planView) agents() {
 			if c.Address != "" && v.shown[c.Address] && c.Class != plan.ExposedNameChanged {
 				continue // stands with the tool
 			}
-			text := ""
+			var text string
 			switch c.Class {
 			case plan.AgentAdded:
 				text = "new agent, names " + esc(c.After)

@@ -20,12 +20,12 @@ var stateText = map[plan.State]string{
 // not be checked, notes, and a line that counts what was expected and seen.
 func Verification(w io.Writer, v *plan.Verification, o Options) error {
 	p := &printer{o: o}
-	any := false
+	listed := false
 	for _, it := range v.Items {
 		if it.State == plan.StateOK && !o.ShowUnchanged {
 			continue
 		}
-		any = true
+		listed = true
 		symbol, color := "x", red
 		switch it.State {
 		case plan.StateOK:
@@ -53,7 +53,7 @@ func Verification(w io.Writer, v *plan.Verification, o Options) error {
 		}
 	}
 	for _, x := range v.Posture {
-		any = true
+		listed = true
 		p.flow("  ", 4, "the gate refuses it", span{red, "x"}, span{bold, " " + esc(x.Subject)})
 		p.flow(strings.Repeat(" ", toolIndent), toolIndent, "", span{text: ownText(x.Detail)})
 	}
@@ -62,7 +62,7 @@ func Verification(w io.Writer, v *plan.Verification, o Options) error {
 			if l.Class == plan.ServerAdded {
 				continue
 			}
-			any = true
+			listed = true
 			what := string(l.Class)
 			if l.Class != plan.EndpointChanged && l.Class != plan.GuardChanged {
 				what = "note: " + what
@@ -71,7 +71,7 @@ func Verification(w io.Writer, v *plan.Verification, o Options) error {
 				span{text: valueText(l.Before) + " -> " + valueText(l.After)})
 		}
 	}
-	if any {
+	if listed {
 		p.blank()
 	}
 	s := v.Summary
