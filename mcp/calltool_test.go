@@ -346,8 +346,8 @@ func TestProgressAndLogs(t *testing.T) {
 		if len(logs) != 2 || logs[0].Level != LogWarning || string(logs[0].Data) != `{"a":1}` || *logs[0].Logger != "l" || string(logs[1].Data) != "null" {
 			t.Errorf("logs = %+v, want two", logs)
 		}
-		if c.Dropped() != 7 {
-			t.Errorf("Dropped() = %d, want 7", c.Dropped())
+		if c.Dropped() != 9 {
+			t.Errorf("Dropped() = %d, want 9", c.Dropped())
 		}
 		meta, _ := p.Requests()[1].Params.Get("_meta")
 		if level, _ := meta.Get(keyLogLevel); string(level) != `"warning"` {

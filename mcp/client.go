@@ -24,6 +24,9 @@ type Client struct {
 	discovery  *Discovery
 	lastID     atomic.Int64
 	dropped    atomic.Uint64
+
+	subscriptions subscriptions
+	claimed       bool // on stdio, by the goroutine that reads: a call has dealt with the notification at hand
 }
 
 // transportKind is what a Client must know of its transport.
@@ -194,7 +197,12 @@ func (c *Client) Dropped() uint64 { return c.dropped.Load() }
 
 // Close ends all requests with ErrClosed, stops what the transport started and returns when nothing is left of it. It may
 // be called more than once.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error {
+	c.subscriptions.close()
+	err := c.conn.Close()
+	c.subscriptions.running.Wait()
+	return err
+}
 
 // Done is closed when the connection can carry no more requests: after Close, or when a stdio server has ended or broken
 // the framing. Over HTTP only Close does it.

@@ -23,6 +23,9 @@ type Limits struct {
 
 	Progress int // progress notes handed over per call: 100
 	Logs     int // log messages handed over per call: 100
+
+	Subscriptions int // subscriptions at a time: 64
+	Changes       int // announced changes of one subscription that wait to be read: 64
 }
 
 // The default limits.
@@ -37,6 +40,7 @@ const (
 	defaultSchemaBytes  = 256 << 10
 	defaultSchemaDepth  = 64
 	defaultNotes        = 100
+	defaultListens      = 64
 
 	// maxNoteBytes bounds the text of one progress note; what is longer is cut, as it is for reading only.
 	maxNoteBytes = 1 << 10
@@ -66,6 +70,8 @@ func (l *Limits) fields() []struct {
 		{"SchemaDepth", &l.SchemaDepth, defaultSchemaDepth},
 		{"Progress", &l.Progress, defaultNotes},
 		{"Logs", &l.Logs, defaultNotes},
+		{"Subscriptions", &l.Subscriptions, defaultListens},
+		{"Changes", &l.Changes, defaultListens},
 	}
 }
 

@@ -18,6 +18,7 @@ type notes struct {
 	id      string
 	limits  *Limits
 	dropped *atomic.Uint64
+	claimed *bool // on stdio, where other requests see the notification too: Client.claimed; nil over HTTP
 
 	queue chan func()
 	done  sync.WaitGroup
@@ -29,6 +30,9 @@ type notes struct {
 
 func (c *Client) newNotes(r *request) *notes {
 	n := &notes{meta: r.meta, id: r.id.Raw(), limits: &c.opts.limits, dropped: &c.dropped}
+	if c.kind.lines {
+		n.claimed = &c.claimed
+	}
 	if r.meta.OnProgress != nil || r.meta.OnLog != nil {
 		n.queue = make(chan func(), n.limits.Progress+n.limits.Logs)
 		n.done.Go(func() {
@@ -48,49 +52,60 @@ func (n *notes) close() {
 	}
 }
 
+// A taking is what a request makes of a notification.
+type taking uint8
+
+const (
+	notMine taking = iota // it may be another request's, or nobody's
+	taken
+	refused // it is this request's, and malformed, out of order or too much
+)
+
 // take looks at one notification. What does not belong to the request, was not asked for, is malformed or too much is
-// dropped and counted; it never fails the request.
+// dropped and counted, once; it never fails the request.
 func (n *notes) take(m *jsonrpc.Message) {
-	taken := false
+	made := notMine
 	switch m.Method {
-	case "notifications/progress":
-		token, ok := m.Params.Get(keyProgress)
-		if !ok || string(token) != n.id {
-			return // another request's, which counts it if it is wrong
-		}
-		taken = n.takeProgress(m.Params)
-	case "notifications/message":
-		taken = n.takeLog(m.Params)
+	case noteProgress:
+		made = n.takeProgress(m.Params)
+	case noteMessage:
+		made = n.takeLog(m.Params)
 	}
-	if !taken {
+	if made == refused || (made == notMine && n.claimed == nil) {
 		n.dropped.Add(1)
+	}
+	if made != notMine && n.claimed != nil {
+		*n.claimed = true
 	}
 }
 
-func (n *notes) takeProgress(params strictjson.Value) bool {
+func (n *notes) takeProgress(params strictjson.Value) taking {
+	if token, ok := params.Get(keyProgress); !ok || string(token) != n.id {
+		return notMine
+	}
 	if n.meta.OnProgress == nil || n.progress == n.limits.Progress {
-		return false
+		return refused
 	}
 	p := Progress{Wire: Wire{params}}
 	value, ok := params.Get("progress")
 	if !ok {
-		return false
+		return refused
 	}
 	var f *fault
 	if p.Progress, f = asNumber("progress", value); f != nil || (n.progress > 0 && p.Progress <= n.last) {
-		return false
+		return refused
 	}
 	if v, ok := params.Get("total"); ok {
 		total, f := asNumber("total", v)
 		if f != nil {
-			return false
+			return refused
 		}
 		p.Total = &total
 	}
 	if v, ok := params.Get("message"); ok {
 		message, f := asString("message", v)
 		if f != nil {
-			return false
+			return refused
 		}
 		if len(message) > maxNoteBytes {
 			message = strings.ToValidUTF8(message[:maxNoteBytes], "")
@@ -100,34 +115,39 @@ func (n *notes) takeProgress(params strictjson.Value) bool {
 	n.progress++
 	n.last = p.Progress
 	n.queue <- func() { n.meta.OnProgress(p) }
-	return true
+	return taken
 }
 
-func (n *notes) takeLog(params strictjson.Value) bool {
-	if n.meta.OnLog == nil || n.meta.LogLevel == "" || n.logs == n.limits.Logs || len(params) > maxLogBytes {
-		return false
+// takeLog takes a log message if the request asked for its level. On stdio a message does not say which request it is
+// about: all that asked for it have it.
+func (n *notes) takeLog(params strictjson.Value) taking {
+	if n.meta.OnLog == nil || n.meta.LogLevel == "" {
+		return notMine
 	}
 	l := LogMessage{Wire: Wire{params}}
 	level, ok := params.Get("level")
 	if !ok {
-		return false
+		return notMine
 	}
 	text, f := asString("level", level)
 	l.Level = LogLevel(text)
 	if f != nil || l.Level.rank() < n.meta.LogLevel.rank() {
-		return false
+		return notMine
+	}
+	if n.logs == n.limits.Logs || len(params) > maxLogBytes {
+		return refused
 	}
 	if v, ok := params.Get("logger"); ok {
 		if l.Logger, f = asOptional("logger", v); f != nil {
-			return false
+			return notMine
 		}
 	}
 	data, ok := params.Get("data")
 	if !ok {
-		return false
+		return notMine
 	}
 	l.Data = jsontext.Value(data)
 	n.logs++
 	n.queue <- func() { n.meta.OnLog(l) }
-	return true
+	return taken
 }
