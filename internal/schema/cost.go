@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -79,7 +80,11 @@ func newGraph(root *jsonschema.Schema, dynamic map[*jsonschema.Schema]bool, unev
 		g.anchors[name] = []*node{n}
 	}
 	for i := 0; i < len(g.order); i++ { // linking adds nodes
-		g.link(g.order[i])
+		n := g.order[i]
+		if !strings.HasPrefix(n.sch.Location, location+"#") { // the compiler brings the meta-schemas along
+			return nil, &UnsupportedError{Reason: "reference to a meta-schema, which is not in the document"}
+		}
+		g.link(n)
 	}
 	for _, n := range g.order {
 		if d := n.sch.DynamicRef; d != nil {

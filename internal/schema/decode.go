@@ -34,6 +34,9 @@ type decoder struct {
 // decode passes src through the strict door once more, so that a text that came another way cannot be read differently
 // here, and decodes it.
 func decode(src []byte, maxDepth, maxNodes int) (any, shape, error) {
+	if crowded(src, maxNodes) {
+		return nil, shape{}, errTooManyNodes
+	}
 	text, err := strictjson.Parse(src, strictjson.Limits{Depth: maxDepth})
 	if err != nil {
 		return nil, shape{}, refused(err, maxDepth)
@@ -41,6 +44,29 @@ func decode(src []byte, maxDepth, maxNodes int) (any, shape, error) {
 	d := decoder{in: strictjson.NewReader(text), maxNodes: maxNodes}
 	v, err := d.value(0)
 	return v, d.shape, err
+}
+
+// crowded says, before anything is allocated, that src has more than maxNodes values: at least one more than commas and
+// colons.
+func crowded(src []byte, maxNodes int) bool {
+	if len(src) < 2*maxNodes {
+		return false
+	}
+	for i, n := 0, 0; i < len(src); i++ {
+		switch src[i] {
+		case ',', ':':
+			if n++; n >= maxNodes {
+				return true
+			}
+		case '"':
+			for i++; i < len(src) && src[i] != '"'; i++ {
+				if src[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return false
 }
 
 // refused maps the errors of the strict door to this package's.

@@ -3,19 +3,14 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
-	"testing"
-	"time"
 )
 
-// The vectors are schemas and instances that make validators run for seconds or for ever. Sizes in bytes are those at
-// which other validators were measured.
+// vector is a schema and an instance that make a validator run for long, and what must come of it here.
 type vector struct {
 	name             string
 	schema, instance string
-	// want is what must come of it: "valid", "invalid" (value), "schema" (invalid schema), "unsupported", "expensive".
-	want string
+	want             string // "valid", "invalid" (value), "schema" (invalid schema), "unsupported", "expensive"
 }
 
 func nest(open, inner, shut string, n int) string {
@@ -38,27 +33,15 @@ func chain(keyword string, levels int, last string) string {
 	}) + fmt.Sprintf(`,"d%d":%s}}`, levels, last)
 }
 
+// vectors stand beside those of table: what lies just inside the bounds, and what was found while they were drawn.
 func vectors() []vector {
 	return []vector{
-		{"ref to itself", `{"$ref":"#"}`, `1`, "schema"},
-		{"allOf to itself", `{"allOf":[{"$ref":"#"}]}`, `1`, "schema"},
-		{"ref cycle through $defs", `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, `1`, "schema"},
-		{"allOf chain 2^28", chain("allOf", 28, `{"type":"integer"}`), `1`, "expensive"},
-		{"anyOf chain 2^22", chain("anyOf", 22, `{"type":"string"}`), `1`, "expensive"},
-		{"oneOf chain 2^26", chain("oneOf", 26, `{"type":"string"}`), `1`, "expensive"},
 		{"allOf chain 2^10 is affordable", chain("allOf", 10, `{"type":"integer"}`), `1`, "valid"},
 		{"two self references under items", `{"items":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"type":"array","minItems":1}`, nest("[", "1", "]", 26), "expensive"},
 		{"two self references, flat", `{"items":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"type":["array","integer"]}`, `[[1],[2]]`, "valid"},
-		{"contains in contains", nest(`{"contains":`, `{"const":1}`, `}`, 8), nestWide(7, 8), "expensive"},
-		{"deep not", nest(`{"not":`, `{}`, `}`, 6000), `1`, "expensive"},
-		{"deep items", nest(`{"items":`, `{}`, `}`, 4500), nest("[", "", "]", 4500), "expensive"},
-		{"backtracking pattern", `{"type":"string","pattern":"^(a+)+$"}`, `"` + strings.Repeat("a", 32) + `!"`, "invalid"},
-		{"polynomial pattern", `{"pattern":"(.*a){20}$"}`, `"` + strings.Repeat("x", 20_000) + `"`, "invalid or expensive"},
 		{"program size", `{"patternProperties":{` + list(60, func(i int) string {
 			return fmt.Sprintf(`"^%d[\\pL\\pN]{1000}%s$":{}`, i, strings.Repeat(`x`, 980))
 		}) + `}}`, `{}`, "expensive"},
-		{"nested repetition", `{"pattern":"((x{0,30}){0,30})!"}`, `"` + strings.Repeat("x", 262_144) + `"`, "expensive"},
-		{"repetition of anything", `{"pattern":"(.{0,900}.{0,90})z"}`, `"` + strings.Repeat("x", 1<<20) + `"`, "expensive"},
 		{
 			"2,000 patternProperties", `{"patternProperties":{` + list(1990, func(i int) string { return fmt.Sprintf(`"x%d":{}`, i) }) + `}}`,
 			`{` + list(20_000, func(i int) string { return fmt.Sprintf(`"property-number-%d":%d`, i, i) }) + `}`, "expensive",
@@ -66,7 +49,7 @@ func vectors() []vector {
 		{"uniqueItems on 30,000 objects", `{"uniqueItems":true}`, `[` + list(30_000, func(i int) string { return fmt.Sprintf(`{"a":%d}`, i) }) + `]`, "valid"},
 		{"uniqueItems on big exponents", `{"uniqueItems":true}`, `[` + list(6_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]`, "expensive"},
 		{"enum of big exponents", `{"enum":[` + list(5_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]}`, `1e9999`, "expensive"},
-		{"multipleOf with big exponents", `{"multipleOf":3e-9999}`, `1e9999`, "invalid or expensive"},
+		{"multipleOf with big exponents", `{"multipleOf":3e-9999}`, `1e9999`, "invalid"},
 		{"exponent beyond any bound", `{"minimum":1}`, `1e9999999`, "expensive"},
 		{"integer type on big exponents", `{"items":{"type":"integer"}}`, `[` + list(20_000, func(int) string { return `1e9999` }) + `]`, "expensive"},
 		{"a million digits", `{"maximum":5}`, strings.Repeat("9", 1_000_000), "expensive"},
@@ -92,14 +75,9 @@ func vectors() []vector {
 		},
 		{"$dynamicRef through 800 resources", dynamicChain(800), nest("[", "", "]", 12), "expensive"},
 		{"$dynamicRef through 20 resources", dynamicChain(20), nest("[", "", "]", 12), "valid"},
-		{"200,000 errors", `{"type":"array","items":{"type":"string"}}`, `[` + list(200_000, func(int) string { return `1` }) + `]`, "expensive"},
 		{"50,000 errors", `{"type":"array","items":{"type":"string"}}`, `[` + list(50_000, func(int) string { return `1` }) + `]`, "invalid"},
 		{"200,000 errors, deeper schema", `{"items":{"type":"integer","minimum":5,"maximum":-5,"multipleOf":7}}`, `[` + list(200_000, func(int) string { return `1` }) + `]`, "expensive"},
-		{"ref to a device", `{"$ref":"file:///dev/zero"}`, `1`, "unsupported"},
-		{"ref to a file", `{"$ref":"file:///etc/passwd"}`, `1`, "unsupported"},
-		{"ref to the network", `{"$ref":"http://127.0.0.1:9/x"}`, `1`, "unsupported"},
 		{"$schema is the schema", `{"$schema":"mcpcat://schema/root"}`, `1`, "unsupported"},
-		{"long pointer walk", longPointers(), `1`, "expensive"},
 		{"1,900 references to unknown places", `{"x":{` + list(1_900, func(i int) string { return fmt.Sprintf(`"y%d":{}`, i) }) + `},"allOf":[` +
 			list(1_900, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/y%d"}`, i) }) + `]}`, `1`, "expensive"},
 		{"schema above the byte bound", `{"description":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, `1`, "expensive"},
@@ -145,16 +123,10 @@ func dynamicChain(n int) string {
 	}) + `}}`
 }
 
-func longPointers() string {
-	deep := nest(`{"properties":{"a":`, `{}`, `}}`, 1000)
-	pointer := strings.Repeat("/properties/a", 600)
-	return `{"$defs":{"x":` + deep + `},"allOf":[` + list(6, func(int) string { return `{"$ref":"#/$defs/x` + pointer + `"}` }) + `]}`
-}
-
-func verdict(s, instance string) string {
-	compiled, err := Compile([]byte(s))
+func verdict(schema, instance []byte) string {
+	compiled, err := Compile(schema)
 	if err == nil {
-		err = compiled.Validate([]byte(instance))
+		err = compiled.Validate(instance)
 	}
 	var (
 		expensive   *TooExpensiveError
@@ -175,26 +147,4 @@ func verdict(s, instance string) string {
 		return "invalid"
 	}
 	return err.Error()
-}
-
-func TestHostileSchemasEndInAVerdict(t *testing.T) {
-	for _, v := range vectors() {
-		t.Run(v.name, func(t *testing.T) {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			done := make(chan string, 1)
-			start := time.Now()
-			go func() { done <- verdict(v.schema, v.instance) }()
-			select {
-			case got := <-done:
-				if !strings.Contains(v.want, got) {
-					t.Errorf("verdict %q, want %q", got, v.want)
-				}
-			case <-time.After(5 * time.Second): // a guard, not a measurement: without bounds these run for minutes
-				t.Fatal("no verdict")
-			}
-			runtime.ReadMemStats(&after)
-			t.Logf("%v, %d KiB allocated", time.Since(start).Round(time.Microsecond), (after.TotalAlloc-before.TotalAlloc)>>10)
-		})
-	}
 }

@@ -35,7 +35,10 @@ func (ps *patterns) compile(expr string) (*pattern, error) {
 	if p, ok := ps.done[expr]; ok {
 		return p, nil
 	}
-	if ps.bytes += len(expr); len(expr) > maxPatternBytes || ps.bytes > maxPatternTotal {
+	if len(expr) > maxPatternBytes {
+		return nil, &TooExpensiveError{What: "bytes in a pattern", Got: int64(len(expr)), Limit: maxPatternBytes}
+	}
+	if ps.bytes += len(expr); ps.bytes > maxPatternTotal {
 		return nil, &TooExpensiveError{What: "bytes of patterns", Limit: maxPatternTotal}
 	}
 	translated := translate(expr)
@@ -67,7 +70,7 @@ func (ps *patterns) compile(expr string) (*pattern, error) {
 // because it runs during validation.
 func readable(expr string) (*pattern, error) {
 	if len(expr) > maxPatternBytes {
-		return nil, &TooExpensiveError{What: "bytes of patterns", Got: int64(len(expr)), Limit: maxPatternBytes}
+		return nil, &TooExpensiveError{What: "bytes in a pattern", Got: int64(len(expr)), Limit: maxPatternBytes}
 	}
 	_, err := syntax.Parse(translate(expr), syntax.Perl)
 	return nil, err

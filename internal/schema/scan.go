@@ -221,7 +221,7 @@ func (s *scanned) references(doc any) error {
 		base, fragment, _ := strings.Cut(ref.value, "#")
 		if u, err := url.Parse(base); err != nil {
 			return &InvalidError{Pointer: cut(ref.pointer), Reason: "reference is no URI"}
-		} else if u.IsAbs() && dialect(base) != "" {
+		} else if u.IsAbs() && dialect(base) != "" { // others are found in the graph; this one says where
 			return &UnsupportedError{Pointer: cut(ref.pointer), Reason: "reference to a meta-schema"}
 		}
 		pointer, err := url.PathUnescape(fragment)

@@ -251,33 +251,6 @@ func TestSchemasThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestBoundsOneBelowAndOneAbove(t *testing.T) {
-	subschemas := func(n int) string { // the root is one
-		return `{"properties":{` + list(n-1, func(i int) string { return fmt.Sprintf(`"p%d":true`, i) }) + `}}`
-	}
-	bytesOf := func(n int) string { return `{"title":"` + strings.Repeat("x", n-len(`{"title":""}`)) + `"}` }
-	for _, c := range []struct {
-		name         string
-		below, above string
-	}{
-		{"subschemas", subschemas(maxSubschemas), subschemas(maxSubschemas + 1)},
-		{"bytes", bytesOf(maxSchemaBytes), bytesOf(maxSchemaBytes + 1)},
-		{"depth", nest(`{"not":`, `{}`, `}`, maxSchemaDepth-1), nest(`{"not":`, `{}`, `}`, maxSchemaDepth)},
-		// Each level asks the next one twice: 2^12-1 for twelve levels, 2^14-1 for fourteen.
-		{"in place", chain("allOf", 11, `true`), chain("allOf", 13, `true`)},
-		{"pattern", `{"pattern":"` + strings.Repeat("x", maxPatternBytes) + `"}`, `{"pattern":"` + strings.Repeat("x", maxPatternBytes+1) + `"}`},
-		{"program", `{"pattern":"(abcdefgh){700}"}`, `{"pattern":"(abcdefghij){999}"}`},
-	} {
-		if _, err := Compile([]byte(c.below)); err != nil {
-			t.Errorf("%s: below the bound: %v", c.name, err)
-		}
-		var got *TooExpensiveError
-		if _, err := Compile([]byte(c.above)); !errors.As(err, &got) {
-			t.Errorf("%s: above the bound: %v, want a TooExpensiveError", c.name, err)
-		}
-	}
-}
-
 // TestErrorsHoldNoValues looks for a canary from the instance in every kind of failure.
 func TestErrorsHoldNoValues(t *testing.T) {
 	const canary = "canary-4711"

@@ -1,0 +1,157 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// literals is a schema with patterns of these lengths and as many instructions.
+func literals(lengths ...int) string {
+	return `{"patternProperties":{` + list(len(lengths), func(i int) string {
+		return `"` + strings.Repeat(string(rune('a'+i)), lengths[i]) + `":true`
+	}) + `}}`
+}
+
+// TestSchemaBounds has a schema at each bound and its neighbour one step beyond.
+func TestSchemaBounds(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		limit int
+		at    func(n int) string
+	}{
+		{"schema bytes", maxSchemaBytes, func(n int) string { return `{"title":"` + strings.Repeat("x", n-len(`{"title":""}`)) + `"}` }},
+		{"levels of nesting", maxSchemaDepth, func(n int) string { return nest(`{"not":`, `{}`, `}`, n-1) }},
+		{"values in a schema", maxSchemaNodes, func(n int) string { return `{"default":[` + list(n-3, func(int) string { return `1` }) + `]}` }},
+		{"digits in the schema's numbers", maxNumberSum, func(n int) string {
+			return `{"default":[` + list(39, func(int) string { return `1e9999` }) + fmt.Sprintf(`,1e%d]}`, n-39*(6+9999)-6)
+		}},
+		{"subschemas", maxSubschemas, func(n int) string { return `{"properties":{` + numbered(1000, n-1, `"p%d":true`) + `}}` }},
+		{"bytes in the pointers to subschemas", maxPointerSum, func(n int) string {
+			const long, children = 494, 1000
+			n -= len("/properties/") + long + children*(len("/properties//properties/p")+long+4)
+			return `{"properties":{"` + strings.Repeat("x", long) + `":{"properties":{` + numbered(1000, children, `"p%d":true`) + `}},` +
+				`"` + strings.Repeat("y", n-len("/properties/")) + `":true}}`
+		}},
+		{"identifiers and anchors in a schema", maxResources, func(n int) string { return `{"$defs":{` + numbered(0, n, `"a%d":{"$anchor":"a%[1]d"}`) + `}}` }},
+		{"bytes in an identifier", maxURI, func(n int) string {
+			return `{"$id":"https://x.example/` + strings.Repeat("x", n-len("https://x.example/")) + `"}`
+		}},
+		{"bytes in a reference", maxURI, func(n int) string {
+			name := strings.Repeat("x", n-len("#/$defs/"))
+			return `{"$ref":"#/$defs/` + name + `","$defs":{"` + name + `":true}}`
+		}},
+		{"steps in comparing the values of enums", maxEnumSteps, func(n int) string {
+			k := n * 8 / 9
+			for k+k/8 < n {
+				k++
+			}
+			return `{"enum":[` + list(k, func(int) string { return `1` }) + `]}`
+		}},
+		{"bytes in a pattern", maxPatternBytes, func(n int) string { return literals(n) }},
+		{"bytes of patterns", maxPatternTotal, func(n int) string {
+			escaped := strings.Repeat(`\\x{000041}`, (maxPatternBytes-6)/len(`\x{000041}`)) // ten bytes for one instruction
+			more := ""
+			if n > maxPatternTotal {
+				more = `,"` + strings.Repeat("z", n-maxPatternTotal) + `":true`
+			}
+			return `{"patternProperties":{` + numbered(100_000, maxPatternTotal/maxPatternBytes, `"`+escaped+`%d":true`) + more + `}}`
+		}},
+		{"instructions in patterns", maxProgram, func(n int) string { return literals(4000, 4000, n-8000) }},
+		{"subschemas for one value", maxInPlace, func(n int) string {
+			const refs, each = 99, 99 // a reference, the definition, and what that applies in place
+			return `{"allOf":[` + list(refs, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `,` + list(n-1-refs*each, func(int) string { return `true` }) +
+				`],"$defs":{"a":{"allOf":[` + list(each-2, func(int) string { return `true` }) + `]}}}`
+		}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			if _, err := Compile([]byte(c.at(c.limit))); err != nil {
+				t.Errorf("Compile at the bound of %d: %v", c.limit, err)
+			}
+			_, err := Compile([]byte(c.at(c.limit + 1)))
+			var got *TooExpensiveError
+			if !errors.As(err, &got) || got.What != c.what || got.Limit != int64(c.limit) {
+				t.Errorf("Compile beyond the bound of %d: %v, want a TooExpensiveError about %q", c.limit, err, c.what)
+			}
+		})
+	}
+}
+
+// TestFarTargets is apart because each reference makes two subschemas: 158 x 316 is below the bound, 159 x 318 above.
+func TestFarTargets(t *testing.T) {
+	at := func(n int) []byte {
+		return []byte(`{"x":{` + numbered(0, n, `"y%d":true`) + `},"allOf":[` + numbered(0, n, `{"$ref":"#/x/y%d"}`) + `]}`)
+	}
+	if _, err := Compile(at(158)); err != nil {
+		t.Errorf("158 references: %v", err)
+	}
+	var got *TooExpensiveError
+	if _, err := Compile(at(159)); !errors.As(err, &got) || got.What != "references to places that are no subschemas" {
+		t.Errorf("159 references: %v, want a TooExpensiveError", err)
+	}
+}
+
+// TestInstanceBounds does the same for values.
+func TestInstanceBounds(t *testing.T) {
+	number := func(size int, exp string) string { // 0.000…001e20000, whose value is small enough for the strict door
+		return "0." + strings.Repeat("0", size-len("0.1e")-len(exp)) + "1e" + exp
+	}
+	for _, c := range []struct{ what, at, beyond string }{
+		{"values in an instance", `[` + strings.Repeat("1,", maxInstanceNodes-2) + `1]`, `[` + strings.Repeat("1,", maxInstanceNodes-1) + `1]`},
+		{"levels of nesting", nest("[", "", "]", maxInstanceDepth), nest("[", "", "]", maxInstanceDepth+1)},
+		{"significant digits in a number", strings.Repeat("7", 400), strings.Repeat("7", 401)},
+		{"decimal places before or behind the point of a number", "1e10000", "1e10001"},
+		{"digits in a number", number(maxNumberBytes, "12000"), number(maxNumberBytes+1, "12000")},
+		{"digits in a number", number(maxNumberBytes, "20000"), number(maxNumberBytes, "20001")},
+	} {
+		s, err := Compile([]byte(`true`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate([]byte(c.at)); err != nil {
+			t.Errorf("%s, at the bound: %v", c.what, err)
+		}
+		var got *TooExpensiveError
+		if err := s.Validate([]byte(c.beyond)); !errors.As(err, &got) || got.What != c.what {
+			t.Errorf("%s, beyond the bound: %v, want a TooExpensiveError", c.what, err)
+		}
+	}
+}
+
+// TestStepBound finds the longest array that may be checked and wants the steps for it to be all that there are but less
+// than one element takes.
+func TestStepBound(t *testing.T) {
+	for _, schema := range []string{
+		`{"items":{"type":"string","minLength":1}}`, `{"items":{"anyOf":[{"type":"string"},{"type":"integer"}]}}`,
+		`{"items":{"pattern":"^(a|b)*c"}}`, `{"items":{"$ref":"#/$defs/a"},"$defs":{"a":{"enum":["a","b"]}}}`,
+	} {
+		s, err := Compile([]byte(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := func(n int) int {
+			m := meter{g: s.graph, left: maxSteps}
+			m.spend(s.graph.root, slices.Repeat([]any{"abc"}, n), 1)
+			return m.left
+		}
+		instance := func(n int) []byte { return []byte(`[` + list(n, func(int) string { return `"abc"` }) + `]`) }
+		n := 1
+		for step := 1 << 16; step > 0; step /= 2 {
+			if left(n+step) >= 0 {
+				n += step
+			}
+		}
+		if each := left(10) - left(11); left(n) < 0 || left(n) >= each {
+			t.Fatalf("%s: %d steps left for %d elements of %d steps", schema, left(n), n, each)
+		}
+		var refused *TooExpensiveError
+		if err := s.Validate(instance(n)); errors.As(err, &refused) {
+			t.Errorf("%s: %d elements: %v, want a verdict", schema, n, err)
+		}
+		if err := s.Validate(instance(n + 1)); !errors.As(err, &refused) || refused.What != "steps in one validation" {
+			t.Errorf("%s: %d elements: %v, want a TooExpensiveError", schema, n+1, err)
+		}
+	}
+}
