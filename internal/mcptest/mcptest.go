@@ -68,6 +68,29 @@ func (c *Conn) Error(r Request, object string) {
 	c.Line(`{"jsonrpc":"2.0","id":` + r.ID + `,"error":` + object + `}`)
 }
 
+// Stream begins an answer that is a stream of events, over HTTP; over a pipe, which is one, it does nothing.
+func (c *Conn) Stream() {
+	if c.http {
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+	}
+}
+
+// Event writes one message into the stream that Stream has begun.
+func (c *Conn) Event(message string) {
+	if c.http {
+		_, _ = io.WriteString(c, "data: "+message+"\n\n")
+		return
+	}
+	c.Line(message)
+}
+
+// Wait returns when the client has closed its end of the connection, over HTTP; over a pipe it returns at once.
+func (c *Conn) Wait() {
+	if r, ok := c.w.(io.Reader); ok {
+		_, _ = io.Copy(io.Discard, r)
+	}
+}
+
 // Close ends the stream.
 func (c *Conn) Close() { _ = c.w.Close() }
 
