@@ -140,47 +140,14 @@ func decodeBinary(v strictjson.Value) (data []byte, mime string, a *Annotations,
 }
 
 func decodeLink(v strictjson.Value) (ContentBlock, *fault) {
-	b := &ResourceLink{Wire: Wire{v}}
-	var uri, name bool
-	for key, m := range v.Members() {
-		var f *fault
-		switch key {
-		case "uri":
-			uri = true
-			b.URI, f = asString(key, m)
-		case "name":
-			name = true
-			b.Name, f = asString(key, m)
-		case "title":
-			b.Title, f = asOptional(key, m)
-		case "description":
-			b.Description, f = asOptional(key, m)
-		case "mimeType":
-			b.MIMEType, f = asOptional(key, m)
-		case "size":
-			size, ok := m.Int()
-			if !ok {
-				f = faultf("is not a whole number").under(key)
-			}
-			b.Size = &size
-		case "icons":
-			b.Icons, f = decodeIcons(m)
-		case "annotations":
-			b.Annotations, f = decodeAnnotations(m)
-		case "_meta":
-			b.Meta, f = decodeMeta(m)
-		}
-		if f != nil {
-			return nil, f
-		}
+	var r Resource
+	if f := r.decodeMembers(v, &anyLimits); f != nil {
+		return nil, f
 	}
-	switch {
-	case !uri:
-		return nil, missing("uri", "a string")
-	case !name:
-		return nil, missing("name", "a string")
-	}
-	return b, nil
+	return &ResourceLink{
+		Wire: Wire{v}, URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType, Size: r.Size,
+		Icons: r.Icons, Annotations: r.Annotations, Meta: r.Meta,
+	}, nil
 }
 
 func decodeEmbedded(v strictjson.Value) (ContentBlock, *fault) {

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
@@ -11,42 +13,16 @@ import (
 //
 // The error is a *ProtocolError or a *LimitError.
 func ParseTool(definition []byte) (*Tool, error) {
-	lim := strictjson.Limits{Bytes: defaultListBytes, Depth: defaultJSONDepth}
-	v, err := strictjson.Parse(append([]byte(nil), definition...), lim)
-	if err != nil {
-		return nil, fromStrict("", err, lim)
-	}
-	limits, err := Limits{}.filled(Limits{})
-	if err != nil {
-		return nil, err
-	}
-	t, f := decodeTool(v, &limits)
-	if f != nil {
-		return nil, f.err("")
-	}
-	return t, nil
+	_, t, err := parseItem(slices.Clone(definition), decodeTool)
+	return t, err
 }
 
 func decodeTool(v strictjson.Value, lim *Limits) (*Tool, *fault) {
-	if v.Kind() != strictjson.KindObject {
-		return nil, faultf("is %s, want an object", kindName(v))
-	}
-	t := &Tool{Wire: Wire{v}, use: &toolUse{}}
-	// The name comes first, so that every other complaint can say which tool it is about.
-	name, ok := v.Get("name")
-	if !ok {
-		return nil, missing("name", "a string")
-	}
-	var f *fault
-	if t.Name, f = asString("name", name); f != nil {
+	name, f := decodeKey(v, "tool", "name", lim.NameBytes)
+	if f != nil {
 		return nil, f
 	}
-	switch {
-	case t.Name == "":
-		return nil, faultf("is empty, and nothing could refer to such a tool").under("name")
-	case len(t.Name) > lim.NameBytes:
-		return nil, tooMuch("name of tool "+quote(t.Name), lim.NameBytes, "bytes")
-	}
+	t := &Tool{Wire: Wire{v}, Name: name, use: &toolUse{}}
 	if f := t.decodeMembers(v, lim); f != nil {
 		return nil, f.of("tool", t.Name)
 	}

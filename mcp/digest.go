@@ -11,11 +11,16 @@ import (
 // maxSnapshotBytes bounds the encoding of a snapshot, before it is brought into canonical form.
 const maxSnapshotBytes = 8 << 20
 
-// Snapshot is what ComputeSnapshotDigest takes: a Discovery or a ToolsSnapshot, or a pointer to one.
+// Snapshot is what ComputeSnapshotDigest takes: a Discovery, a ToolsSnapshot, ResourcesSnapshot, ResourceTemplatesSnapshot
+// or PromptsSnapshot, a ReadResourceResult, or a pointer to one of them.
 type Snapshot interface{ snapshot() }
 
-func (Discovery) snapshot()     {}
-func (ToolsSnapshot) snapshot() {}
+func (Discovery) snapshot()                 {}
+func (ToolsSnapshot) snapshot()             {}
+func (ResourcesSnapshot) snapshot()         {}
+func (ResourceTemplatesSnapshot) snapshot() {}
+func (PromptsSnapshot) snapshot()           {}
+func (ReadResourceResult) snapshot()        {}
 
 // SnapshotDigest identifies all that a server answered, hints and order included. It is evidence: it changes when a
 // server changes only a ttlMs, so nothing is refused because of it. See ItemDigest.
@@ -40,11 +45,44 @@ func ComputeToolDigest(t *Tool) (ItemDigest, error) {
 	if t == nil {
 		return ItemDigest{}, &RequestError{Reason: "digest: tool is nil"}
 	}
-	tool, err := t.usable()
+	return itemDigest(digest.KindTool, t.definition)
+}
+
+// ComputeResourceDigest returns the digest of one resource: SHA-256 over the line "mcpcat:resource:v1\n" and the canonical
+// JSON of the definition, members that this package does not know included. The members size and annotations.lastModified
+// are left out, because they change with what the resource holds. The errors are those of ComputeToolDigest.
+func ComputeResourceDigest(r *Resource) (ItemDigest, error) {
+	if r == nil {
+		return ItemDigest{}, &RequestError{Reason: "digest: resource is nil"}
+	}
+	return itemDigest(digest.KindResource, r.definition)
+}
+
+// ComputeResourceTemplateDigest returns the digest of one resource template, over the line
+// "mcpcat:resource_template:v1\n" and the canonical JSON of the definition, all of it. The errors are those of
+// ComputeToolDigest.
+func ComputeResourceTemplateDigest(t *ResourceTemplate) (ItemDigest, error) {
+	if t == nil {
+		return ItemDigest{}, &RequestError{Reason: "digest: resource template is nil"}
+	}
+	return itemDigest(digest.KindResourceTemplate, t.definition)
+}
+
+// ComputePromptDigest returns the digest of one prompt, over the line "mcpcat:prompt:v1\n" and the canonical JSON of the
+// definition, all of it. The errors are those of ComputeToolDigest.
+func ComputePromptDigest(p *Prompt) (ItemDigest, error) {
+	if p == nil {
+		return ItemDigest{}, &RequestError{Reason: "digest: prompt is nil"}
+	}
+	return itemDigest(digest.KindPrompt, p.definition)
+}
+
+func itemDigest(kind digest.Kind, definition func() (strictjson.Value, error)) (ItemDigest, error) {
+	text, err := definition()
 	if err != nil {
 		return ItemDigest{}, err
 	}
-	d, err := digest.OfItem(digest.KindTool, tool.raw)
+	d, err := digest.OfItem(kind, text)
 	if err != nil {
 		return ItemDigest{}, fromStrict("", err, strictjson.Limits{Bytes: strictjson.DefaultMaxBytes})
 	}
@@ -53,10 +91,11 @@ func ComputeToolDigest(t *Tool) (ItemDigest, error) {
 
 // ComputeSnapshotDigest returns the digest of a whole answer. It first writes the snapshot by the strict rules of the
 // wire, refuses more than 8 MiB of that, and then takes SHA-256 over a line that names version and kind of the snapshot,
-// "mcpcat:discovery:v1\n" or "mcpcat:tools:v1\n", and the canonical JSON. It includes ttlMs, cacheScope, the order of
-// entries, and all members and metadata that came with them. A value and a pointer to it have the same digest.
+// and the canonical JSON. The line is "mcpcat:<kind>:v1\n" with the kind discovery, tools, resources, resource_templates,
+// prompts or resource_read. The digest includes ttlMs, cacheScope, the order of entries, and all members and metadata that
+// came with them; of resources nothing is left out. A value and a pointer to it have the same digest.
 //
-// A tools list of one page is written as its result without nextCursor. One of several pages is the object
+// A list of one page is written as its result without nextCursor. One of several pages is the object
 // {"pages": [...]} of such results in order. Excluded tools do not stand among the tools; their names and reasons follow
 // in a member "excluded" of the second form, which is then used for one page too.
 //
@@ -80,22 +119,48 @@ func ComputeSnapshotDigest(s Snapshot) (SnapshotDigest, error) {
 
 func encodeSnapshot(s Snapshot) (digest.Kind, []byte, error) {
 	switch s := s.(type) {
+	case Discovery:
+		return encodeSnapshot(&s)
+	case ToolsSnapshot:
+		return encodeSnapshot(&s)
+	case ResourcesSnapshot:
+		return encodeSnapshot(&s)
+	case ResourceTemplatesSnapshot:
+		return encodeSnapshot(&s)
+	case PromptsSnapshot:
+		return encodeSnapshot(&s)
+	case ReadResourceResult:
+		return encodeSnapshot(&s)
 	case *Discovery:
 		if s != nil {
 			doc, err := s.encode()
 			return digest.KindDiscovery, doc, err
 		}
-	case Discovery:
-		doc, err := s.encode()
-		return digest.KindDiscovery, doc, err
 	case *ToolsSnapshot:
 		if s != nil {
-			doc, err := s.encode()
+			doc, err := toolsList.encode(s.Pages, s.Tools)
 			return digest.KindTools, doc, err
 		}
-	case ToolsSnapshot:
-		doc, err := s.encode()
-		return digest.KindTools, doc, err
+	case *ResourcesSnapshot:
+		if s != nil {
+			doc, err := resourcesList.encode(s.Pages, s.Resources)
+			return digest.KindResources, doc, err
+		}
+	case *ResourceTemplatesSnapshot:
+		if s != nil {
+			doc, err := resourceTemplatesList.encode(s.Pages, s.ResourceTemplates)
+			return digest.KindResourceTemplates, doc, err
+		}
+	case *PromptsSnapshot:
+		if s != nil {
+			doc, err := promptsList.encode(s.Pages, s.Prompts)
+			return digest.KindPrompts, doc, err
+		}
+	case *ReadResourceResult:
+		if s != nil {
+			doc, err := s.encode()
+			return digest.KindResourceRead, doc, err
+		}
 	}
 	return "", nil, &RequestError{Reason: "digest: snapshot is nil"}
 }
@@ -149,41 +214,43 @@ func (d *Discovery) encode() ([]byte, error) {
 	return b.end(), nil
 }
 
-func (s *ToolsSnapshot) encode() ([]byte, error) {
-	total, tools := 0, 0
+// encode writes a list, whose items must be those of its pages.
+func (k *listKind[P, T]) encode(pages []P, items []*T) ([]byte, error) {
+	var none P
+	total, n := 0, 0
 	var excluded []ExcludedTool
-	for _, p := range s.Pages {
-		if p == nil {
+	for _, p := range pages {
+		if p == none {
 			return nil, &RequestError{Reason: "digest: page is nil"}
 		}
-		for _, t := range p.Tools {
-			if tools == len(s.Tools) || s.Tools[tools] != t {
-				return nil, &RequestError{Reason: "digest: tools of the snapshot are not those of its pages"}
+		for _, item := range p.items() {
+			if n == len(items) || items[n] != item {
+				return nil, &RequestError{Reason: "digest: " + k.plural + " of the snapshot are not those of its pages"}
 			}
-			tools++
+			n++
 		}
-		total += len(p.raw) + 128
-		excluded = append(excluded, p.Excluded...)
+		total += len(p.info().raw) + 128
+		excluded = append(excluded, p.excluded()...)
 	}
-	if len(s.Pages) == 0 || tools != len(s.Tools) {
-		return nil, &RequestError{Reason: "digest: snapshot has no pages, or tools that are on none of them"}
+	if len(pages) == 0 || n != len(items) {
+		return nil, &RequestError{Reason: "digest: snapshot has no pages, or " + k.plural + " that are on none of them"}
 	}
 	if total > 2*maxSnapshotBytes {
 		return nil, tooMuch("snapshot", maxSnapshotBytes, "bytes").err("")
 	}
 	dst := make([]byte, 0, total)
-	if len(s.Pages) == 1 && len(excluded) == 0 {
-		return s.Pages[0].append(dst)
+	if len(pages) == 1 && len(excluded) == 0 {
+		return k.appendPage(dst, pages[0])
 	}
 	b := object(dst)
 	b.key("pages")
 	b.dst = append(b.dst, '[')
-	for i, p := range s.Pages {
+	for i, p := range pages {
 		if i > 0 {
 			b.dst = append(b.dst, ',')
 		}
 		var err error
-		if b.dst, err = p.append(b.dst); err != nil {
+		if b.dst, err = k.appendPage(b.dst, p); err != nil {
 			return nil, err
 		}
 	}
@@ -202,29 +269,53 @@ func (s *ToolsSnapshot) encode() ([]byte, error) {
 	return b.end(), nil
 }
 
-// append appends the page as its result, without nextCursor and the tools that were excluded.
-func (p *ToolsPage) append(dst []byte) ([]byte, error) {
+// appendPage appends the page as its result, without nextCursor and what was excluded.
+func (k *listKind[P, T]) appendPage(dst []byte, page P) ([]byte, error) {
+	p := page.info()
 	b := object(dst)
 	if err := b.hints(p.TTLMs, p.CacheScope); err != nil {
 		return nil, err
 	}
-	b.key("tools")
+	b.key(k.member)
 	b.dst = append(b.dst, '[')
-	for i, t := range p.Tools {
-		if t == nil {
-			return nil, &RequestError{Reason: "digest: tool is nil"}
+	for i, item := range page.items() {
+		if item == nil {
+			return nil, &RequestError{Reason: "digest: " + k.noun + " is nil"}
 		}
-		tool, err := t.usable()
+		text, err := k.definition(item)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
 			b.dst = append(b.dst, ',')
 		}
-		b.dst = append(b.dst, tool.raw...)
+		b.dst = append(b.dst, text...)
 	}
 	b.dst = append(b.dst, ']')
 	b.raw("_meta", p.Meta)
-	b.rest(p.raw, "resultType", "ttlMs", "cacheScope", "tools", "_meta", "nextCursor")
+	b.rest(p.raw, "resultType", "ttlMs", "cacheScope", k.member, "_meta", "nextCursor")
+	return b.end(), nil
+}
+
+func (r *ReadResourceResult) encode() ([]byte, error) {
+	b := object(make([]byte, 0, len(r.raw)+128))
+	if err := b.hints(r.TTLMs, r.CacheScope); err != nil {
+		return nil, err
+	}
+	b.key("contents")
+	b.dst = append(b.dst, '[')
+	for i := range r.Contents {
+		text, err := r.Contents[i].definition()
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.dst = append(b.dst, ',')
+		}
+		b.dst = append(b.dst, text...)
+	}
+	b.dst = append(b.dst, ']')
+	b.raw("_meta", r.Meta)
+	b.rest(r.raw, "resultType", "ttlMs", "cacheScope", "contents", "_meta")
 	return b.end(), nil
 }

@@ -181,7 +181,7 @@ func TestSnapshotDigestBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Meta = jsontext.Value(`{"x":""}`)
-		doc, err := s.encode()
+		doc, err := toolsList.encode(s.Pages, s.Tools)
 		if err != nil {
 			t.Fatal(err)
 		}

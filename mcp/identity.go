@@ -59,7 +59,7 @@ type Discovery struct {
 }
 
 // Capabilities is what the server says it can do. A nil field was not declared. Declarations that this package does not
-// know are kept in Raw and switch nothing on; neither do Logging, Completions and Experimental.
+// know are kept in Raw and switch nothing on; neither do Logging and Experimental.
 type Capabilities struct {
 	Wire
 	Tools        *ToolsCapability

@@ -17,7 +17,8 @@ type Limits struct {
 	Pages       int // pages of one list: 1,000
 	Items       int // items of one list, all pages: 10,000
 	ListBytes   int // raw results of one list, all pages: 8 MiB
-	NameBytes   int // name of one tool: 1 KiB
+	NameBytes   int // name of one tool, resource, prompt or prompt argument: 1 KiB
+	URIBytes    int // one URI or URI template: 8 KiB
 	SchemaBytes int // one inputSchema or outputSchema: 256 KiB
 	SchemaDepth int // nesting of one schema: 64
 
@@ -37,6 +38,7 @@ const (
 	defaultItems        = 10_000
 	defaultListBytes    = 8 << 20
 	defaultNameBytes    = 1 << 10
+	defaultURIBytes     = 8 << 10
 	defaultSchemaBytes  = 256 << 10
 	defaultSchemaDepth  = 64
 	defaultNotes        = 100
@@ -66,6 +68,7 @@ func (l *Limits) fields() []struct {
 		{"Items", &l.Items, defaultItems},
 		{"ListBytes", &l.ListBytes, defaultListBytes},
 		{"NameBytes", &l.NameBytes, defaultNameBytes},
+		{"URIBytes", &l.URIBytes, defaultURIBytes},
 		{"SchemaBytes", &l.SchemaBytes, defaultSchemaBytes},
 		{"SchemaDepth", &l.SchemaDepth, defaultSchemaDepth},
 		{"Progress", &l.Progress, defaultNotes},
@@ -98,7 +101,7 @@ type Timeouts struct {
 	Connect  time.Duration // starting the child, or dialling and the TLS handshake: 5 s
 	Discover time.Duration // the answer to server/discover: 10 s
 	List     time.Duration // one list request, and a whole snapshot of a list: 20 s
-	Call     time.Duration // one tools/call or extension call: 60 s; RequestMeta.Timeout overrides it
+	Call     time.Duration // one call, read, prompt, completion or extension call: 60 s; RequestMeta.Timeout overrides it
 }
 
 // MaxCallTimeout is the longest that any single call may take, whatever Timeouts.Call and RequestMeta.Timeout say.

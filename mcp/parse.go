@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"slices"
+
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
@@ -24,6 +26,57 @@ func ParseDiscovery(result []byte) (*Discovery, error) {
 // *ProtocolError or a *LimitError.
 func ParseToolsPage(result []byte) (*ToolsPage, error) {
 	return toolsList.parsePage(result)
+}
+
+// ParseResourcesPage reads the result object of one resources/list answer that was kept, as strictly as ListResources
+// does. It keeps a copy of the bytes. The default limits hold; the error is a *ProtocolError or a *LimitError.
+func ParseResourcesPage(result []byte) (*ResourcesPage, error) {
+	return resourcesList.parsePage(result)
+}
+
+// ParseResourceTemplatesPage is ParseResourcesPage for resources/templates/list.
+func ParseResourceTemplatesPage(result []byte) (*ResourceTemplatesPage, error) {
+	return resourceTemplatesList.parsePage(result)
+}
+
+// ParsePromptsPage is ParseResourcesPage for prompts/list.
+func ParsePromptsPage(result []byte) (*PromptsPage, error) { return promptsList.parsePage(result) }
+
+// ParseReadResourceResult reads the complete result object of a resources/read answer that was kept, as strictly as
+// ReadResource does. It keeps a copy of the bytes. The error is a *ProtocolError, or a *LimitError for more than 8 MiB or
+// 128 levels.
+func ParseReadResourceResult(result []byte) (*ReadResourceResult, error) {
+	v, err := parseResult(methodResourcesRead, result)
+	if err != nil {
+		return nil, err
+	}
+	typ, f := resultType(v)
+	if f == nil && typ != typeComplete {
+		f = faultf(`is %s, want "complete"`, quote(typ)).under("resultType")
+	}
+	if f != nil {
+		return nil, f.err(methodResourcesRead)
+	}
+	r, f := decodeReadResult(v)
+	return r, f.err(methodResourcesRead)
+}
+
+// ParseResource reads one resource definition, for example a pinned one, as ParseTool does a tool's.
+func ParseResource(definition []byte) (*Resource, error) {
+	_, r, err := parseItem(slices.Clone(definition), decodeResource)
+	return r, err
+}
+
+// ParseResourceTemplate is ParseResource for a resource template.
+func ParseResourceTemplate(definition []byte) (*ResourceTemplate, error) {
+	_, t, err := parseItem(slices.Clone(definition), decodeResourceTemplate)
+	return t, err
+}
+
+// ParsePrompt is ParseResource for a prompt.
+func ParsePrompt(definition []byte) (*Prompt, error) {
+	_, p, err := parseItem(slices.Clone(definition), decodePrompt)
+	return p, err
 }
 
 func parseResult(method string, result []byte) (strictjson.Value, error) {

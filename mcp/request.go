@@ -14,9 +14,15 @@ import (
 
 // Methods that a client sends.
 const (
-	methodDiscover  = "server/discover"
-	methodToolsList = "tools/list"
-	methodToolsCall = "tools/call"
+	methodDiscover              = "server/discover"
+	methodToolsList             = "tools/list"
+	methodToolsCall             = "tools/call"
+	methodResourcesList         = "resources/list"
+	methodResourceTemplatesList = "resources/templates/list"
+	methodResourcesRead         = "resources/read"
+	methodPromptsList           = "prompts/list"
+	methodPromptsGet            = "prompts/get"
+	methodComplete              = "completion/complete"
 )
 
 // maxRequestBytes bounds what a caller may put into one request.
@@ -31,6 +37,8 @@ type request struct {
 	timeout  time.Duration
 	meta     *RequestMeta
 	call     callHeaders
+	params   strictjson.Value
+	cont     *Continuation // what the parameters continue, if anything
 }
 
 // newRequest builds the request: params is _meta and whatever members appends, each with a comma in front. The token
@@ -73,7 +81,7 @@ func (c *Client) newRequest(method string, meta *RequestMeta, timeout time.Durat
 	if len(params) > maxRequestBytes {
 		return nil, &RequestError{Method: method, Reason: "request is larger than 16 MiB"}
 	}
-	r := &request{method: method, id: id, declared: declared, timeout: timeout, meta: meta}
+	r := &request{method: method, id: id, declared: declared, timeout: timeout, meta: meta, params: params}
 	r.body = jsonrpc.AppendRequest(make([]byte, 0, len(params)+len(method)+64), id, method, params)
 	return r, nil
 }
@@ -137,8 +145,8 @@ func oneLine(body []byte) {
 // protocolMethods are the methods of this revision and those that it removed: Call sends none of them.
 var protocolMethods = map[string]bool{
 	methodDiscover: true, methodToolsList: true, methodToolsCall: true,
-	"resources/list": true, "resources/templates/list": true, "resources/read": true,
-	"prompts/list": true, "prompts/get": true, "completion/complete": true, "subscriptions/listen": true,
+	methodResourcesList: true, methodResourceTemplatesList: true, methodResourcesRead: true,
+	methodPromptsList: true, methodPromptsGet: true, methodComplete: true, "subscriptions/listen": true,
 
 	"initialize": true, "ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true,
 	methodElicit: true, methodSample: true, methodRoots: true,
