@@ -16,7 +16,6 @@ package proxy
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"sync"
 
