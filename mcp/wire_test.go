@@ -242,9 +242,7 @@ var (
 // pending is what the client does not do yet.
 var pending = map[string]bool{
 	"resources/list": true, "resources/templates/list": true, "resources/read": true, "prompts/list": true, "prompts/get": true,
-	"completion/complete": true, "subscriptions/listen": true, "notifications/cancelled": true,
-	"notifications/tools/list_changed": true, "notifications/resources/list_changed": true, "notifications/prompts/list_changed": true,
-	"notifications/resources/updated": true, "notifications/subscriptions/acknowledged": true,
+	"completion/complete": true,
 }
 
 // sentMatches holds a message of the client against its definitions. A method of an extension has none of its own.

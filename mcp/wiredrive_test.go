@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -75,13 +76,19 @@ func (f *fixture) judge(t *testing.T, over string, d *drive, err error) {
 		if err != nil {
 			t.Fatalf("error is %T (%v), want the answer accepted", err, err)
 		}
-		last := f.steps[len(f.steps)-1].server
-		v, _ := strictjson.Value(last[len(last)-1]).Get("result")
-		if string(d.result) != string(v) {
+		last := f.steps[len(f.steps)-1]
+		v, _ := strictjson.Value(last.server[len(last.server)-1]).Get("result")
+		if d.subscription != nil {
+			d.wantEvents(t, last.server)
+		} else if string(d.result) != string(v) {
 			t.Errorf("result is kept as\n%s\nwant the bytes received\n%s", d.result, v)
 		}
 		if n := d.c.Dropped(); n != 0 {
 			t.Errorf("%d notifications were dropped", n)
+		}
+	case "ends":
+		if got := d.subscription.Outcome(); string(got) != what {
+			t.Errorf("subscription ended as %q (%v), want %q", got, err, what)
 		}
 	case "drops":
 		if n := strconv.FormatUint(d.c.Dropped(), 10); err != nil || n != what {
@@ -211,6 +218,54 @@ type drive struct {
 	tool   string
 	round  *InputRequired // of the last call, if it was not complete
 	result jsontext.Value // of the last call, as received
+
+	subscription *Subscription
+	events       []SubscriptionEvent
+}
+
+// listen subscribes and returns once the subscription has ended.
+func (d *drive) listen(ctx context.Context, params strictjson.Value) error {
+	want, _ := params.Get("notifications")
+	flag := func(name string) bool { v, _ := want.Get(name); b, _ := v.Bool(); return b }
+	filter := SubscriptionFilter{
+		ToolsListChanged: flag("toolsListChanged"), PromptsListChanged: flag("promptsListChanged"), ResourcesListChanged: flag("resourcesListChanged"),
+	}
+	uris, _ := want.Get("resourceSubscriptions")
+	for uri := range uris.Elements() {
+		text, _ := uri.Text()
+		filter.ResourceSubscriptions = append(filter.ResourceSubscriptions, text)
+	}
+	s, err := d.c.Listen(ctx, filter)
+	if err != nil {
+		return err
+	}
+	d.subscription = s
+	for e := range s.Events() {
+		d.events = append(d.events, e)
+	}
+	<-s.Done()
+	return s.Err()
+}
+
+// wantEvents compares the events with the changes among the messages.
+func (d *drive) wantEvents(t *testing.T, messages []string) {
+	var want []string
+	for _, message := range messages {
+		if name := method(message); strings.HasSuffix(name, "/list_changed") || strings.HasSuffix(name, "/updated") {
+			params, _ := strictjson.Value(message).Get("params")
+			want = append(want, string(params))
+		}
+	}
+	var got []string
+	for _, e := range d.events {
+		got = append(got, string(e.Raw()))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("events are %q, want %q", got, want)
+	}
+	if got := d.subscription.Outcome(); got != SubscriptionEnded {
+		t.Errorf("subscription ended as %q, want %q", got, SubscriptionEnded)
+	}
 }
 
 // request makes the call that sends the message.
@@ -243,6 +298,8 @@ func (d *drive) request(ctx context.Context, message strictjson.Value) error {
 		arguments, _ := params.Get("arguments")
 		round, err := d.c.CallTool(ctx, &CallToolParams{Tool: tool, Arguments: jsontext.Value(arguments), Meta: meta, Continue: continued})
 		return keptRound(d, round, err)
+	case methodListen:
+		return d.listen(ctx, params)
 	default:
 		members := ""
 		for key, v := range params.Members() {
