@@ -124,6 +124,8 @@ type InputRequired struct {
 	Requests map[string]InputRequest // nil if the member was absent
 	State    jsontext.Value
 	Meta     jsontext.Value
+
+	origin subject // the request that was answered, zero if the value was built by hand
 }
 
 // InputRequest is one thing that the server asks for. Params is an object, nil if there was none.
@@ -133,8 +135,10 @@ type InputRequest struct {
 	Params jsontext.Value
 }
 
-// Continuation carries the answers and the state of one round into the call that follows it.
+// Continuation carries the answers and the state of one round into the call that follows it, which must be of the same
+// method and parameters.
 type Continuation struct {
 	responses jsontext.Value
 	state     jsontext.Value
+	origin    subject
 }

@@ -133,22 +133,8 @@ func (c *Client) newCall(params *CallToolParams) (*request, *schema.Schema, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	r.call = headers
+	r.call, r.cont = headers, params.Continue
 	return r, output, nil
-}
-
-// append appends the members of a retry: the state as the token it came as.
-func (c *Continuation) append(dst []byte) []byte {
-	if c == nil {
-		return dst
-	}
-	if c.responses != nil {
-		dst = append(append(dst, `,"inputResponses":`...), c.responses...)
-	}
-	if c.state != nil {
-		dst = append(append(dst, `,"requestState":`...), c.state...)
-	}
-	return dst
 }
 
 // checkOutput holds structuredContent against the outputSchema.

@@ -45,7 +45,7 @@ func TestRequestsMatchSpec(t *testing.T) {
 	if _, err := c.CallTool(t.Context(), params); err != nil {
 		t.Fatal(err)
 	}
-	form := &InputRequired{Requests: map[string]InputRequest{"k": {}}}
+	form := &InputRequired{Requests: map[string]InputRequest{"k": {Method: methodElicit, Params: jsontext.Value(`{"message":"m","mode":"url","url":"https://a.example"}`)}}}
 	if params.Continue, err = form.Answer(map[string]jsontext.Value{"k": jsontext.Value(`{"action":"decline"}`)}); err != nil {
 		t.Fatal(err)
 	}

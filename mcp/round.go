@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -19,6 +18,9 @@ const (
 
 // doRound sends the request of a method that the server may interrupt, and reads its answer as one round.
 func doRound[T any](ctx context.Context, c *Client, r *request, decode func(strictjson.Value) (*T, *fault)) (*Round[T], error) {
+	if err := r.cont.fits(r); err != nil {
+		return nil, err
+	}
 	result, err := c.do(ctx, r)
 	var extension *ExtensionResultError
 	if errors.As(err, &extension) {
@@ -30,6 +32,9 @@ func doRound[T any](ctx context.Context, c *Client, r *request, decode func(stri
 	round, f := decodeRound(result, r.declared, decode)
 	if f != nil {
 		return nil, f.err(r.method)
+	}
+	if round.InputRequired != nil {
+		round.InputRequired.origin = r.subject()
 	}
 	return round, nil
 }
@@ -113,13 +118,21 @@ func decodeInputRequest(v strictjson.Value) (InputRequest, *fault) {
 	if r.Method, f = asString("method", method); f != nil {
 		return r, f
 	}
-	params, ok := v.Get("params")
-	if ok {
+	if params, ok := v.Get("params"); ok {
 		r.Params = jsontext.Value(params)
+	}
+	return r, r.check()
+}
+
+// check checks the method and the parameters that belong to it; params are checked JSON text or nil.
+func (r *InputRequest) check() *fault {
+	params := strictjson.Value(r.Params)
+	if r.Params != nil {
 		if f := asObject("params", params); f != nil {
-			return r, f
+			return f
 		}
 	}
+	var f *fault
 	switch r.Method {
 	case methodElicit:
 		f = checkElicit(params)
@@ -129,14 +142,14 @@ func decodeInputRequest(v strictjson.Value) (InputRequest, *fault) {
 		if meta, has := params.Get("_meta"); has {
 			f = asObject("_meta", meta).under("params")
 		}
-		return r, f
+		return f
 	default:
-		return r, faultf("is %s, which no round may ask for", quote(r.Method)).under("method")
+		return faultf("is %s, which no round may ask for", quote(r.Method)).under("method")
 	}
-	if !ok {
-		return r, missing("params", "an object")
+	if r.Params == nil {
+		return missing("params", "an object")
 	}
-	return r, f.under("params")
+	return f.under("params")
 }
 
 func checkElicit(params strictjson.Value) *fault {
@@ -152,7 +165,11 @@ func checkElicit(params strictjson.Value) *fault {
 	}
 	switch mode {
 	case "url":
-		return needString(params, "url")
+		f := needString(params, "url")
+		if f == nil && !isURI(textOf(params, "url")) {
+			f = faultf("is no absolute URI").under("url")
+		}
+		return f
 	case "form":
 	default:
 		return faultf(`is %s, want "form" or "url"`, quote(mode)).under("mode")
@@ -161,87 +178,8 @@ func checkElicit(params strictjson.Value) *fault {
 	if !ok {
 		return missing("requestedSchema", "an object")
 	}
-	f := asObject("requestedSchema", schema)
-	if f != nil {
-		return f
-	}
-	if f = checkRootType(schema); f == nil {
-		properties, ok := schema.Get("properties")
-		if !ok {
-			f = missing("properties", "an object")
-		} else {
-			f = checkFormProperties(properties)
-		}
-	}
+	_, f := decodeForm(schema)
 	return f.under("requestedSchema")
-}
-
-// formTypes are the types that a field of a form may have.
-var formTypes = []string{"string", "number", "integer", "boolean", "array"}
-
-func checkFormProperties(properties strictjson.Value) *fault {
-	if f := asObject("properties", properties); f != nil {
-		return f
-	}
-	for name, p := range properties.Members() {
-		f := asObject(name, p)
-		if f == nil {
-			v, ok := p.Get("type")
-			if typ, _ := v.Text(); !ok || !slices.Contains(formTypes, typ) {
-				f = faultf("has no type that a field of a form may have").under(name)
-			}
-		}
-		if f != nil {
-			return f.under("properties")
-		}
-	}
-	return nil
-}
-
-func checkSample(params strictjson.Value) *fault {
-	messages, ok := params.Get("messages")
-	if !ok {
-		return missing("messages", "an array")
-	}
-	if f := asArray("messages", messages); f != nil {
-		return f
-	}
-	i := 0
-	for m := range messages.Elements() {
-		if f := checkSampleMessage(m); f != nil {
-			return f.at(i).under("messages")
-		}
-		i++
-	}
-	tokens, ok := params.Get("maxTokens")
-	if !ok {
-		return missing("maxTokens", "a whole number")
-	}
-	if _, ok := tokens.Int(); !ok {
-		return faultf("is not a whole number").under("maxTokens")
-	}
-	return nil
-}
-
-func checkSampleMessage(m strictjson.Value) *fault {
-	if m.Kind() != strictjson.KindObject {
-		return faultf("is %s, want an object", kindName(m))
-	}
-	role, ok := m.Get("role")
-	if !ok {
-		return missing("role", "a string")
-	}
-	if s, _ := role.Text(); s != "user" && s != "assistant" {
-		return faultf(`is not "user" or "assistant"`).under("role")
-	}
-	content, ok := m.Get("content")
-	if !ok {
-		return missing("content", "an object or an array")
-	}
-	if k := content.Kind(); k != strictjson.KindObject && k != strictjson.KindArray {
-		return faultf("is %s, want an object or an array", kindName(content)).under("content")
-	}
-	return nil
 }
 
 func needString(v strictjson.Value, name string) *fault {
@@ -259,16 +197,9 @@ func checkDeclared(r InputRequest, c ClientCapabilities) *fault {
 		return faultf("asks for %s, which the request did not declare", what).under("method")
 	}
 	params := strictjson.Value(r.Params)
-	has := func(name string) bool {
-		_, ok := params.Get(name)
-		return ok
-	}
 	switch r.Method {
 	case methodElicit:
-		mode := "form"
-		if v, ok := params.Get("mode"); ok {
-			mode, _ = v.Text()
-		}
+		mode := elicitMode(params)
 		if (mode == "form" && !c.ElicitationForm) || (mode == "url" && !c.ElicitationURL) {
 			return undeclared("elicitation by " + mode)
 		}
@@ -276,8 +207,10 @@ func checkDeclared(r InputRequest, c ClientCapabilities) *fault {
 		switch {
 		case !c.Sampling:
 			return undeclared("sampling")
-		case !c.SamplingTools && (has("tools") || has("toolChoice")):
+		case !c.SamplingTools && samplesTools(params):
 			return undeclared("sampling with tools")
+		case !c.SamplingContext && wantsContext(params):
+			return undeclared("sampling with context of servers")
 		}
 	case methodRoots:
 		if !c.Roots {
@@ -287,47 +220,17 @@ func checkDeclared(r InputRequest, c ClientCapabilities) *fault {
 	return nil
 }
 
-// Answer builds what the next call of the same request carries: the responses, whose keys must be exactly those of
-// Requests, and the round's state. A response is the bare result of the request it answers, an object. With no Requests,
-// responses must be empty.
-//
-// The state of another round never gets into it: a round without state sends none.
-//
-// Spec: 2026-07-28 basic/patterns/mrtr.
-func (r *InputRequired) Answer(responses map[string]jsontext.Value) (*Continuation, error) {
-	refuse := func(reason string) (*Continuation, error) { return nil, &RequestError{Reason: "answer: " + reason} }
-	for key := range r.Requests {
-		if _, ok := responses[key]; !ok {
-			return refuse("no response to " + quote(key))
-		}
+// elicitMode returns the mode of checked parameters; form is what it is unless it is said.
+func elicitMode(params strictjson.Value) string {
+	if v, ok := params.Get("mode"); ok {
+		mode, _ := v.Text()
+		return mode
 	}
-	c := &Continuation{state: slices.Clone(r.State)}
-	if r.Requests == nil {
-		if len(responses) > 0 {
-			return refuse("the round asked for no responses")
-		}
-		return c, nil
-	}
-	keys := make([]string, 0, len(responses))
-	for key, value := range responses {
-		if _, ok := r.Requests[key]; !ok {
-			return refuse("response to " + quote(key) + ", which was not asked for")
-		}
-		if err := strictjson.CheckObject(value, strictjson.Limits{Bytes: maxRequestBytes, Depth: defaultSchemaDepth}); err != nil {
-			return refuse("response to " + quote(key) + ": " + err.Error())
-		}
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	c.responses = append(c.responses, '{')
-	for i, key := range keys {
-		if i > 0 {
-			c.responses = append(c.responses, ',')
-		}
-		c.responses = strictjson.AppendString(c.responses, key)
-		c.responses = append(c.responses, ':')
-		c.responses = append(c.responses, responses[key]...)
-	}
-	c.responses = append(c.responses, '}')
-	return c, nil
+	return "form"
+}
+
+// wantsContext reports whether checked parameters ask for what servers have said before.
+func wantsContext(params strictjson.Value) bool {
+	include := textOf(params, "includeContext")
+	return include == "thisServer" || include == "allServers"
 }

@@ -147,36 +147,3 @@ func TestInputRequiredMalformed(t *testing.T) {
 		}
 	}
 }
-
-func TestAnswer(t *testing.T) {
-	required := &InputRequired{
-		Requests: map[string]InputRequest{"b": {}, "a": {}},
-		State:    jsontext.Value(`"s\/<\u00e9"`),
-	}
-	c, err := required.Answer(map[string]jsontext.Value{"b": jsontext.Value(`{"action":"decline"}`), "a": jsontext.Value(`{"x":1.0}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `,"inputResponses":{"a":{"x":1.0},"b":{"action":"decline"}},"requestState":"s\/<\u00e9"`
-	if got := string(c.append(nil)); got != want {
-		t.Errorf("continuation is %s, want %s", got, want)
-	}
-	for name, responses := range map[string]map[string]jsontext.Value{
-		"none":      nil,
-		"one":       {"a": jsontext.Value(`{}`)},
-		"foreign":   {"a": jsontext.Value(`{}`), "b": jsontext.Value(`{}`), "c": jsontext.Value(`{}`)},
-		"no object": {"a": jsontext.Value(`1`), "b": jsontext.Value(`{}`)},
-		"malformed": {"a": jsontext.Value(`{"x":1,"x":2}`), "b": jsontext.Value(`{}`)},
-	} {
-		if _, err := required.Answer(responses); err == nil {
-			t.Errorf("%s: Answer succeeded", name)
-		}
-	}
-	if _, err := (&InputRequired{}).Answer(map[string]jsontext.Value{"a": jsontext.Value(`{}`)}); err == nil {
-		t.Error("Answer to a round that asked for nothing succeeded")
-	}
-	none := &InputRequired{Requests: map[string]InputRequest{}}
-	if c, err := none.Answer(nil); err != nil || string(c.append(nil)) != `,"inputResponses":{}` {
-		t.Errorf("Answer to an empty round = %v", err)
-	}
-}
