@@ -68,6 +68,9 @@ func (c *Conn) Error(r Request, object string) {
 	c.Line(`{"jsonrpc":"2.0","id":` + r.ID + `,"error":` + object + `}`)
 }
 
+// IsHTTP reports whether c is a connection over HTTP.
+func (c *Conn) IsHTTP() bool { return c.http }
+
 // Stream begins an answer that is a stream of events, over HTTP; over a pipe, which is one, it does nothing.
 func (c *Conn) Stream() {
 	if c.http {
