@@ -327,8 +327,12 @@ func TestWireIsComplete(t *testing.T) {
 		seen[what]++
 	}
 	for _, f := range readFixtures(t) {
+		end := len(f.steps)
+		for end > 1 && f.steps[end-1].server == nil {
+			end--
+		}
 		for i, step := range f.steps {
-			last := i == len(f.steps)-1
+			last := i == end-1
 			count("client "+method(step.client), false)
 			for _, message := range step.server {
 				v := strictjson.Value(message)

@@ -53,7 +53,7 @@ func (f *fixture) run(t *testing.T, over string) {
 			if name := method(step.client); err == nil && name != methodDiscover && name != "notifications/cancelled" {
 				ctx, cancel := context.WithCancel(short(t))
 				if f.keys["then"] == "cancel" {
-					s.onLast = cancel
+					s.whenSent(cancel)
 				}
 				err = d.request(ctx, strictjson.Value(step.client))
 				cancel()
@@ -119,10 +119,10 @@ func (f *fixture) judge(t *testing.T, over string, d *drive, err error) {
 // script is the server of a fixture.
 type script struct {
 	over      string
-	onLast    func() // called when the last step's messages have been sent
 	cancelled chan struct{}
 
 	mu     sync.Mutex
+	onSent func() // called when the next request has come and its answers are sent
 	steps  []step
 	done   int
 	faults []string
@@ -139,6 +139,12 @@ func (s *script) connect(t *testing.T) (*Client, error) {
 	tr := NewStreamableHTTPTransport(p.URL)
 	tr.AllowPrivate = true
 	return Connect(short(t), tr, opts...)
+}
+
+func (s *script) whenSent(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onSent = f
 }
 
 func (s *script) handle(c *mcptest.Conn, r mcptest.Request) {
@@ -167,8 +173,9 @@ func (s *script) handle(c *mcptest.Conn, r mcptest.Request) {
 			_, _ = io.WriteString(c, "data: "+message+"\n\n")
 		}
 	}
-	if s.onLast != nil {
-		s.onLast()
+	if onSent := s.onSent; onSent != nil {
+		s.onSent = nil
+		onSent()
 		if s.over == "http" {
 			<-s.cancelled // the stream stays open until the client has left
 		}
