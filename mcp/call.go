@@ -25,13 +25,17 @@ type CallToolParams struct {
 type RequestMeta struct {
 	// LogLevel, if not empty, asks for log messages of that level and above, for this request only.
 	LogLevel LogLevel
-	// OnLog receives them. At most Limits.Logs are handed over; without LogLevel and OnLog all are dropped and counted.
+	// OnLog receives them. At most Limits.Logs with Limits.LogBytes are handed over; without LogLevel and OnLog all are
+	// dropped and counted.
 	OnLog func(LogMessage)
 	// OnProgress, if set, makes the request carry a progress token, and receives the notes. Values that do not rise, and
 	// what comes beyond Limits.Progress, are dropped and counted.
 	//
-	// Both functions are called one at a time, and never after the call has returned; the call returns after they have.
+	// The functions are called one at a time, and never after the call has returned; the call returns after they have.
 	OnProgress func(Progress)
+	// OnDropped, if set, is called once after the others if notifications of this request were dropped, with their numbers.
+	// Over stdio a log message that nothing in flight has asked for belongs to no request; Client.Dropped counts it.
+	OnDropped func(DroppedNotes)
 	// Extra are further _meta members. Keys must be well-formed; those of the protocol are refused.
 	Extra map[string]jsontext.Value
 	// Capabilities replaces the client's capabilities for this request.
@@ -72,6 +76,10 @@ type Progress struct {
 	Total    *float64
 	Message  *string
 }
+
+// DroppedNotes says how many notifications of one request were dropped: malformed, out of order, not asked for or beyond
+// the limits.
+type DroppedNotes struct{ Progress, Logs int }
 
 // Round is the outcome of a request that the server may interrupt to ask for input. Exactly one field is set; Extension
 // only if the request advertises an extension whose result types are registered.

@@ -24,6 +24,7 @@ type Limits struct {
 
 	Progress int // progress notes handed over per call: 100
 	Logs     int // log messages handed over per call: 100
+	LogBytes int // parameters of these log messages together: 1 MiB
 
 	Subscriptions int // subscriptions at a time: 64
 	Changes       int // announced changes of one subscription that wait to be read: 64
@@ -42,11 +43,12 @@ const (
 	defaultSchemaBytes  = 256 << 10
 	defaultSchemaDepth  = 64
 	defaultNotes        = 100
+	defaultLogBytes     = 1 << 20
 	defaultListens      = 64
 
 	// maxNoteBytes bounds the text of one progress note; what is longer is cut, as it is for reading only.
 	maxNoteBytes = 1 << 10
-	// maxLogBytes bounds one log message; a longer one is dropped and counted.
+	// maxLogBytes bounds the parameters of one log message or progress note; longer ones are dropped and counted.
 	maxLogBytes = 64 << 10
 )
 
@@ -73,6 +75,7 @@ func (l *Limits) fields() []struct {
 		{"SchemaDepth", &l.SchemaDepth, defaultSchemaDepth},
 		{"Progress", &l.Progress, defaultNotes},
 		{"Logs", &l.Logs, defaultNotes},
+		{"LogBytes", &l.LogBytes, defaultLogBytes},
 		{"Subscriptions", &l.Subscriptions, defaultListens},
 		{"Changes", &l.Changes, defaultListens},
 	}

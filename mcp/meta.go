@@ -144,19 +144,32 @@ func isTracestate(s string) bool {
 	if len(list) > 32 || len(s) > 512 {
 		return false
 	}
+	seen := map[string]bool{}
 	for _, entry := range list {
 		entry = strings.Trim(entry, " \t")
 		if entry == "" {
 			continue
 		}
 		key, value, ok := strings.Cut(entry, "=")
-		if !ok || key == "" || len(key) > 256 || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_-*/@") != "" ||
-			value == "" || len(value) > 256 || !isPrintable(value, ",=") {
+		if !ok || !isStateKey(key) || seen[key] || value == "" || len(value) > 256 || !isPrintable(value, ",=") {
 			return false
 		}
+		seen[key] = true
 	}
 	return true
 }
+
+// isStateKey reports whether s is the key of a tracestate entry: of one vendor, or of a tenant and a system.
+func isStateKey(s string) bool {
+	tenant, system, multi := strings.Cut(s, "@")
+	if multi && (len(tenant) > 241 || len(system) > 14 || system == "" || !isLower(system[0])) {
+		return false
+	}
+	return tenant != "" && len(tenant) <= 256 && (isLower(tenant[0]) || isDigit(tenant[0])) &&
+		strings.Trim(tenant+system, "abcdefghijklmnopqrstuvwxyz0123456789_-*/") == ""
+}
+
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 
 func isBaggage(s string) bool {
 	if s == "" || len(s) > 8192 {

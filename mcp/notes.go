@@ -25,7 +25,9 @@ type notes struct {
 
 	// Written by take only, which the transport never calls twice at a time.
 	progress, logs int
+	logBytes       int
 	last           float64
+	surplus        DroppedNotes // of this request
 }
 
 func (c *Client) newNotes(r *request) *notes {
@@ -44,11 +46,15 @@ func (c *Client) newNotes(r *request) *notes {
 	return n
 }
 
-// close returns once everything queued has been handed over.
+// close returns once everything queued has been handed over, and what was not has been told. The transport calls take no
+// more.
 func (n *notes) close() {
 	if n.queue != nil {
 		close(n.queue)
 		n.done.Wait()
+	}
+	if n.meta.OnDropped != nil && n.surplus != (DroppedNotes{}) {
+		n.meta.OnDropped(n.surplus)
 	}
 }
 
@@ -73,6 +79,12 @@ func (n *notes) take(m *jsonrpc.Message) {
 	}
 	if made == refused || (made == notMine && n.claimed == nil) {
 		n.dropped.Add(1)
+		switch m.Method {
+		case noteProgress:
+			n.surplus.Progress++
+		case noteMessage:
+			n.surplus.Logs++
+		}
 	}
 	if made != notMine && n.claimed != nil {
 		*n.claimed = true
@@ -83,7 +95,7 @@ func (n *notes) takeProgress(params strictjson.Value) taking {
 	if token, ok := params.Get(keyProgress); !ok || string(token) != n.id {
 		return notMine
 	}
-	if n.meta.OnProgress == nil || n.progress == n.limits.Progress {
+	if n.meta.OnProgress == nil || n.progress == n.limits.Progress || len(params) > maxLogBytes {
 		return refused
 	}
 	p := Progress{Wire: Wire{params}}
@@ -134,7 +146,7 @@ func (n *notes) takeLog(params strictjson.Value) taking {
 	if f != nil || l.Level.rank() < n.meta.LogLevel.rank() {
 		return notMine
 	}
-	if n.logs == n.limits.Logs || len(params) > maxLogBytes {
+	if n.logs == n.limits.Logs || len(params) > min(maxLogBytes, n.limits.LogBytes-n.logBytes) {
 		return refused
 	}
 	if v, ok := params.Get("logger"); ok {
@@ -148,6 +160,7 @@ func (n *notes) takeLog(params strictjson.Value) taking {
 	}
 	l.Data = jsontext.Value(data)
 	n.logs++
+	n.logBytes += len(params)
 	n.queue <- func() { n.meta.OnLog(l) }
 	return taken
 }

@@ -59,7 +59,7 @@ func (c *Client) ReadResourceRound(ctx context.Context, params *ReadResourcePara
 	if err != nil {
 		return nil, err
 	}
-	r.call = callHeaders{name: params.URI, hasName: true}
+	r.call, r.cont = callHeaders{name: params.URI, hasName: true}, params.Continue
 	return doRound(ctx, c, r, decodeReadResult)
 }
 
@@ -135,7 +135,7 @@ func (c *Client) GetPromptRound(ctx context.Context, params *GetPromptParams) (*
 	if err != nil {
 		return nil, err
 	}
-	r.call = callHeaders{name: params.Name, hasName: true}
+	r.call, r.cont = callHeaders{name: params.Name, hasName: true}, params.Continue
 	return doRound(ctx, c, r, decodePromptResult)
 }
 
