@@ -307,6 +307,25 @@ func (d *drive) request(ctx context.Context, message strictjson.Value) error {
 		return keptRound(d, round, err)
 	case methodListen:
 		return d.listen(ctx, params)
+	case "resources/list":
+		page, err := d.c.ListResources(ctx, &ListParams{Cursor: cursor, Meta: meta})
+		return kept(d, page, err)
+	case "resources/templates/list":
+		page, err := d.c.ListResourceTemplates(ctx, &ListParams{Cursor: cursor, Meta: meta})
+		return kept(d, page, err)
+	case "prompts/list":
+		page, err := d.c.ListPrompts(ctx, &ListParams{Cursor: cursor, Meta: meta})
+		return kept(d, page, err)
+	case "resources/read":
+		round, err := d.c.ReadResourceRound(ctx, &ReadResourceParams{URI: get("uri"), Meta: meta, Continue: continued})
+		return keptRound(d, round, err)
+	case "prompts/get":
+		arguments, _ := params.Get("arguments")
+		round, err := d.c.GetPromptRound(ctx, &GetPromptParams{Name: get("name"), Arguments: texts(arguments), Meta: meta, Continue: continued})
+		return keptRound(d, round, err)
+	case "completion/complete":
+		r, err := d.c.Complete(ctx, completion(params, meta))
+		return kept(d, r, err)
 	default:
 		members := ""
 		for key, v := range params.Members() {
@@ -317,6 +336,34 @@ func (d *drive) request(ctx context.Context, message strictjson.Value) error {
 		d.result, err = d.c.Call(ctx, name, jsontext.Value(`{`+strings.TrimPrefix(members, ",")+`}`), meta)
 		return err
 	}
+}
+
+// completion is the CompleteParams that make a request have the params.
+func completion(params strictjson.Value, meta RequestMeta) *CompleteParams {
+	ref, _ := params.Get("ref")
+	argument, _ := params.Get("argument")
+	known, _ := params.Get("context")
+	known, _ = known.Get("arguments")
+	p := &CompleteParams{Context: texts(known), Meta: meta}
+	p.Argument.Name, p.Argument.Value = texts(argument)["name"], texts(argument)["value"]
+	if name, ok := texts(ref)["name"]; ok {
+		p.Ref = PromptRef{Name: name}
+	} else {
+		p.Ref = ResourceRef{URI: texts(ref)["uri"]}
+	}
+	return p
+}
+
+// texts are the members of an object of strings, nil if there is no object.
+func texts(object strictjson.Value) map[string]string {
+	if object.Kind() != strictjson.KindObject {
+		return nil
+	}
+	out := map[string]string{}
+	for name, v := range object.Members() {
+		out[name], _ = v.Text()
+	}
+	return out
 }
 
 // kept notes the bytes of a result.
