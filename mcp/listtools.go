@@ -56,9 +56,6 @@ func (c *Client) ListTools(ctx context.Context, params *ListParams) (*ToolsPage,
 // comes. Every page has Timeouts.List of its own.
 func (c *Client) Tools(ctx context.Context) iter.Seq2[*Tool, error] { return toolsList.all(ctx, c) }
 
-// GetTools is Tools.
-func (c *Client) GetTools(ctx context.Context) iter.Seq2[*Tool, error] { return c.Tools(ctx) }
-
 // SnapshotTools reads the whole list of tools: all pages, at most Limits.Pages, Items and ListBytes, within Timeouts.List
 // together. It is refused as a whole, with a *ProtocolError, if one tool in it is not as it should be, if a name comes
 // twice, on one page or on two, if pages differ in cacheScope, or if a cursor comes again.
