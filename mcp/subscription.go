@@ -268,7 +268,9 @@ func (s *Subscription) take(m *jsonrpc.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.outcome != SubscriptionLive {
-		s.client.dropped.Add(1)
+		if m.Method != noteCancelled { // a server that ends a subscription says it twice
+			s.client.dropped.Add(1)
+		}
 		return
 	}
 	if f := s.takeLocked(m); f != nil {
