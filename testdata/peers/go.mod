@@ -6,6 +6,7 @@ go 1.26.0
 
 tool (
 	github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+	github.com/modelcontextprotocol/go-sdk/examples/server/everything
 	github.com/modelcontextprotocol/go-sdk/examples/server/memory
 	github.com/modelcontextprotocol/go-sdk/examples/server/toolschemas
 )

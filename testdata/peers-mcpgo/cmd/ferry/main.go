@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -170,6 +171,7 @@ func load(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, erro
 		if err := progress(ctx, r, car, map[string]any{"total": 3, "message": fmt.Sprintf("car %d", car)}); err != nil {
 			return nil, err
 		}
+		time.Sleep(50 * time.Millisecond) // mcp-go drops what is still queued when the result is there
 	}
 	return mcp.NewToolResultText("loaded"), nil
 }
