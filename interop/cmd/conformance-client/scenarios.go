@@ -104,10 +104,37 @@ func echoSchema(ctx context.Context, url string) error {
 	})
 }
 
-// useOneOfEach lists tools, resources and prompts, and uses one of each.
+// useOneOfEach lists tools, resources and prompts, and uses each of them.
 func useOneOfEach(ctx context.Context, url string) error {
 	return with(ctx, url, func(client *mcp.Client) error {
-		return callNamed(ctx, client, "test_headers", jsontext.Value(`{}`))
+		tools, err := client.SnapshotTools(ctx)
+		if err != nil {
+			return err
+		}
+		for _, tool := range tools.Tools {
+			if _, err := call(ctx, client, tool, jsontext.Value(`{}`)); err != nil {
+				return err
+			}
+		}
+		resources, err := client.SnapshotResources(ctx)
+		if err != nil {
+			return err
+		}
+		for _, resource := range resources.Resources {
+			if _, err := client.ReadResource(ctx, &mcp.ReadResourceParams{URI: resource.URI}); err != nil {
+				return err
+			}
+		}
+		prompts, err := client.SnapshotPrompts(ctx)
+		if err != nil {
+			return err
+		}
+		for _, prompt := range prompts.Prompts {
+			if _, err := client.GetPrompt(ctx, &mcp.GetPromptParams{Name: prompt.Name}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
