@@ -31,6 +31,7 @@ type RPCError struct {
 	Data    jsontext.Value
 }
 
+// Error gives the method, the code and the message, cut at 256 bytes and escaped, and nothing of Data.
 func (e *RPCError) Error() string {
 	s := fmt.Sprintf("server answered with error %d: %s", e.Code, quote(e.Message))
 	if e.Method != "" {
@@ -45,6 +46,7 @@ func (e *RPCError) Error() string {
 // Spec: 2026-07-28 basic/transports/streamable-http.
 type HeaderMismatchError struct{ RPC *RPCError }
 
+// Error gives the answer, as RPCError.Error does.
 func (e *HeaderMismatchError) Error() string { return "header mismatch: " + e.RPC.Error() }
 
 // Unwrap returns the *RPCError as it was received.
@@ -60,6 +62,7 @@ type MissingCapabilityError struct {
 	Malformed bool
 }
 
+// Error gives the capability and the answer, escaped and cut.
 func (e *MissingCapabilityError) Error() string {
 	if e.Malformed {
 		return "missing client capability (the server does not say which in the form required): " + e.RPC.Error()
@@ -82,6 +85,7 @@ type UnsupportedVersionError struct {
 	Malformed bool
 }
 
+// Error gives the versions that the server offers, escaped and cut.
 func (e *UnsupportedVersionError) Error() string {
 	s := "server does not support version " + ProtocolVersion
 	switch {
@@ -119,6 +123,7 @@ type ProtocolError struct {
 // Unwrap returns what the transport or a codec found, or nil.
 func (e *ProtocolError) Unwrap() error { return e.Err }
 
+// Error gives the method, the path and the reason.
 func (e *ProtocolError) Error() string {
 	var b strings.Builder
 	if e.Method != "" {
@@ -140,6 +145,7 @@ type LegacyServerError struct {
 	Err      error // how the server showed it, for example an *RPCError; nil if its discovery said so
 }
 
+// Error gives the versions that the server named, and how it showed that it is an older one.
 func (e *LegacyServerError) Error() string {
 	s := "server speaks only an older revision of MCP than " + ProtocolVersion
 	if len(e.Versions) > 0 {
@@ -166,6 +172,7 @@ type NotMCPError struct {
 	Err    error // what was seen, if there is more to say
 }
 
+// Error gives the reason.
 func (e *NotMCPError) Error() string { return "not an MCP server: " + e.Reason }
 
 // Unwrap returns what was seen.
@@ -187,6 +194,7 @@ type TransportError struct {
 	Stderr    string
 }
 
+// Error gives the method and the cause; nothing of Stderr.
 func (e *TransportError) Error() string {
 	var exit *transport.ExitError
 	switch {
@@ -226,6 +234,7 @@ type AuthError struct {
 	Challenge string
 }
 
+// Error gives the status; nothing of Challenge.
 func (e *AuthError) Error() string {
 	s := fmt.Sprintf("%s: HTTP status %d", e.Op, e.Status)
 	if e.Status == 403 {
@@ -245,6 +254,7 @@ type AddressError struct {
 	Err    error
 }
 
+// Error gives the host and the reason.
 func (e *AddressError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
@@ -263,6 +273,7 @@ type LimitError struct {
 	Method string
 }
 
+// Error gives what passed the limit, and the limit.
 func (e *LimitError) Error() string {
 	s := fmt.Sprintf("%s: more than %d %s", e.What, e.Max, e.Unit)
 	if e.Method != "" {
@@ -282,6 +293,7 @@ type TimeoutError struct {
 	Stderr    string
 }
 
+// Error gives the time; nothing of Stderr.
 func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("%s: no answer within %s", e.Op, e.After)
 }
@@ -299,6 +311,7 @@ type ContextError struct {
 	Err       error
 }
 
+// Error gives the operation and the context's error.
 func (e *ContextError) Error() string { return e.Op + ": " + e.Err.Error() }
 
 // Unwrap returns the context's error.
@@ -310,6 +323,7 @@ type NotOfferedError struct {
 	Capability string
 }
 
+// Error gives the method and the capability.
 func (e *NotOfferedError) Error() string {
 	return fmt.Sprintf("%s: the server does not offer the capability %q", e.Method, e.Capability)
 }
@@ -322,6 +336,7 @@ type RequestError struct {
 	Err    error
 }
 
+// Error gives the method, the reason and the cause.
 func (e *RequestError) Error() string {
 	s := e.Reason
 	if e.Method != "" {
@@ -347,6 +362,7 @@ type SchemaError struct {
 	Err       error
 }
 
+// Error gives the tool, the path and the keyword, and nothing of the value.
 func (e *SchemaError) Error() string {
 	s := "tool " + quote(e.Tool) + ": "
 	if e.Path != "" {
@@ -365,6 +381,7 @@ func (e *SchemaError) Unwrap() error { return e.Err }
 // ToolError is a result with isError: the tool itself failed. It is what CallToolResult.Err returns.
 type ToolError struct{ Result *CallToolResult }
 
+// Error gives the first text of the result's content, cut at 256 bytes and escaped.
 func (e *ToolError) Error() string {
 	for _, block := range e.Result.Content {
 		if t, ok := block.(*TextContent); ok {
@@ -377,6 +394,7 @@ func (e *ToolError) Error() string {
 // InputRequiredError is what Round.Result returns for a round that is not complete.
 type InputRequiredError struct{ Required *InputRequired }
 
+// Error gives the number of inputs.
 func (e *InputRequiredError) Error() string {
 	return fmt.Sprintf("server asks for %d inputs before it answers", len(e.Required.Requests))
 }

@@ -27,6 +27,7 @@ type ExtensionResultError struct {
 	Result *ExtensionResult
 }
 
+// Error gives the type of the result and the extension that it belongs to.
 func (e *ExtensionResultError) Error() string {
 	s := "server answered with a result of type " + quote(e.Result.Type) + " of extension " + quote(e.Result.Extension)
 	if e.Method != "" {
