@@ -80,6 +80,14 @@ func vectors() []vector {
 		{"$schema is the schema", `{"$schema":"mcpcat://schema/root"}`, `1`, "unsupported"},
 		{"1,900 references to unknown places", `{"x":{` + list(1_900, func(i int) string { return fmt.Sprintf(`"y%d":{}`, i) }) + `},"allOf":[` +
 			list(1_900, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/y%d"}`, i) }) + `]}`, `1`, "expensive"},
+		{"990 references into $defs of draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","$defs":{` + numbered(0, 990, `"d%d":{"type":"string"}`) + `},"anyOf":[` +
+			numbered(0, 990, `{"$ref":"#/$defs/d%d"}`) + `]}`, `1`, "expensive"},
+		{"220 references into $defs of draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","$defs":{` + numbered(0, 220, `"d%d":{"type":"string"}`) + `},"anyOf":[` +
+			numbered(0, 220, `{"$ref":"#/$defs/d%d"}`) + `]}`, `1`, "invalid"},
+		{"meta-schema by way of $id", `{"$id":"https://json-schema.org/draft/2020-12/x","items":{"$ref":"schema"}}`, `[{}]`, "unsupported"},
+		{"meta-schema of another dialect", `{"items":{"$ref":"http://json-schema.org/draft-04/schema#"}}`, `[{}]`, "unsupported"},
+		{"part of a meta-schema", `{"items":{"$ref":"https://json-schema.org/draft/2020-12/meta/core"}}`, `[{}]`, "unsupported"},
+		{"16 MiB of members", `{}`, `{` + numbered(1_000_000, 1_500_000, `"%d":1`) + `}`, "expensive"},
 		{"schema above the byte bound", `{"description":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, `1`, "expensive"},
 		{"draft-07 regex format on the instance", `{"$schema":"http://json-schema.org/draft-07/schema#","format":"regex"}`, `"` + strings.Repeat(`\\pL{1000}`, 100_000) + `"`, "expensive"},
 		{

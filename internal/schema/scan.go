@@ -19,7 +19,7 @@ const (
 	maxPointerSum  = 512 << 10 // bytes of the pointers of all subschemas, which the compiler compares with each other
 	maxURI         = 512       // bytes of one $id or reference
 	maxEnumSteps   = 60_000    // comparing the values of enums with each other, which a meta-schema asks for
-	maxFarTargets  = 50_000    // (references to places that are no known subschema) x subschemas
+	maxFarTargets  = 100_000   // (references to places that are no known subschema) x subschemas
 )
 
 // The keywords whose values are schemas, in both dialects. Reading them in the dialect that does not have them only
@@ -33,6 +33,9 @@ var (
 	schemaMapKeywords  = map[string]bool{
 		"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true, "dependencies": true,
 	}
+	newKeywords = map[string]bool{ // those of them that draft-07 does not have
+		"$defs": true, "dependentSchemas": true, "prefixItems": true, "contentSchema": true, "unevaluatedItems": true, "unevaluatedProperties": true,
+	}
 )
 
 // scanned is what the walk over the text found.
@@ -43,7 +46,8 @@ type scanned struct {
 	pointers       int
 	numbers        int
 	enums          int
-	at             map[string]bool // pointers of the subschemas
+	at             map[string]bool // pointers of the subschemas; true where draft-07 knows no schema
+	draft07        bool            // declared somewhere
 	refs           []reference
 	dynamicAnchors []string // pointers
 	ids            []string // pointers
@@ -55,7 +59,7 @@ type reference struct{ pointer, value string }
 // scan walks the places of doc where schemas stand and refuses what must not reach the compiler.
 func scan(doc any) (*scanned, error) {
 	s := &scanned{at: map[string]bool{}}
-	if err := s.schema(doc, ""); err != nil {
+	if err := s.schema(doc, "", false); err != nil {
 		return nil, err
 	}
 	if err := s.data(doc); err != nil {
@@ -64,11 +68,11 @@ func scan(doc any) (*scanned, error) {
 	return s, s.references(doc)
 }
 
-func (s *scanned) schema(v any, ptr string) error {
-	if s.at[ptr] {
+func (s *scanned) schema(v any, ptr string, isNew bool) error {
+	if _, ok := s.at[ptr]; ok {
 		return nil
 	}
-	s.at[ptr] = true
+	s.at[ptr] = isNew
 	if s.subschemas++; s.subschemas > maxSubschemas {
 		return &TooExpensiveError{What: "subschemas", Limit: maxSubschemas}
 	}
@@ -84,17 +88,18 @@ func (s *scanned) schema(v any, ptr string) error {
 			return err
 		}
 		at := ptr + "/" + escapeToken(name)
+		isNew := isNew || newKeywords[name]
 		if schemaKeywords[name] {
 			switch v.(type) {
 			case bool, map[string]any:
-				if err := s.schema(v, at); err != nil {
+				if err := s.schema(v, at, isNew); err != nil {
 					return err
 				}
 			}
 		}
 		if arr, ok := v.([]any); ok && schemaListKeywords[name] {
 			for i, item := range arr {
-				if err := s.schema(item, at+"/"+strconv.Itoa(i)); err != nil {
+				if err := s.schema(item, at+"/"+strconv.Itoa(i), isNew); err != nil {
 					return err
 				}
 			}
@@ -109,7 +114,7 @@ func (s *scanned) schema(v any, ptr string) error {
 						return err
 					}
 				}
-				if err := s.schema(sub, at+"/"+escapeToken(key)); err != nil {
+				if err := s.schema(sub, at+"/"+escapeToken(key), isNew); err != nil {
 					return err
 				}
 			}
@@ -123,7 +128,11 @@ func (s *scanned) keyword(name string, v any, ptr string) error {
 	text, isText := v.(string)
 	switch name {
 	case "$schema":
-		if isText && dialect(text) == "" {
+		switch {
+		case !isText:
+		case dialect(text) == "draft-07":
+			s.draft07 = true
+		case dialect(text) == "":
 			return &UnsupportedError{Pointer: cut(ptr), Reason: "dialect " + strconv.Quote(cut(text)) + " is not supported, want 2020-12 or draft-07"}
 		}
 	case "$id", "$anchor", "$dynamicAnchor":
@@ -228,7 +237,10 @@ func (s *scanned) references(doc any) error {
 		if err != nil {
 			return &InvalidError{Pointer: cut(ref.pointer), Reason: "reference fragment is malformed"}
 		}
-		if pointer != "" && !strings.HasPrefix(pointer, "/") || base == "" && s.at[pointer] || far[ref.value] {
+		if pointer != "" && !strings.HasPrefix(pointer, "/") || far[ref.value] {
+			continue
+		}
+		if isNew, ok := s.at[pointer]; ok && base == "" && !(isNew && s.draft07) {
 			continue
 		}
 		far[ref.value] = true
@@ -242,7 +254,7 @@ func (s *scanned) references(doc any) error {
 		if !ok {
 			return &InvalidError{Pointer: cut(ref.pointer), Reason: "reference to nothing in the schema"}
 		}
-		if err := s.schema(target, pointer); err != nil {
+		if err := s.schema(target, pointer, true); err != nil {
 			return err
 		}
 	}
