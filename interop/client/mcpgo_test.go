@@ -62,6 +62,17 @@ func TestMCPGoEverything(t *testing.T) {
 	}
 }
 
+// mcpGoConformance connects to a server for the official suite.
+func mcpGoConformance(t *testing.T) *mcp.Client {
+	t.Helper()
+	addr := atPort(t, func(addr string) *exec.Cmd {
+		cmd := exec.Command(program("mcp-go/conformance"))
+		cmd.Env = append(os.Environ(), "CONFORMANCE_ADDR="+addr)
+		return cmd
+	})
+	return overHTTP("http://"+addr+"/mcp").connect(t, mcp.WithCapabilities(declared))
+}
+
 // TestMCPGoConformance uses mcp-go's server for the official suite, which serves HTTP alone. It declares sampling and
 // elicitation, which are no capabilities of a server: they mean nothing.
 func TestMCPGoConformance(t *testing.T) {
@@ -115,4 +126,60 @@ func TestMCPGoConformance(t *testing.T) {
 	for _, tool := range []string{"test_sampling", "test_elicitation"} {
 		d.fails(t, tool, `{"prompt":"x","message":"x"}`, "server-initiated requests are not supported in protocol version 2026-07-28")
 	}
+}
+
+// TestMCPGoOtherThings uses what mcp-go's programs offer beside tools.
+func TestMCPGoOtherThings(t *testing.T) {
+	t.Parallel()
+	t.Run("everything", func(t *testing.T) {
+		t.Parallel()
+		client := overStdio(program("mcp-go/everything")).connect(t)
+		if got := resources(t, client); len(got) != 101 {
+			t.Errorf("got %d resources, want 101", len(got))
+		}
+		if c := readOne(t, client, "test://static/resource/8"); string(c.Blob) != "Binary content for resource 8" || *c.MIMEType != "application/octet-stream" {
+			t.Errorf("got %s", c.Raw())
+		}
+		if c := readOne(t, client, "test://dynamic/resource/7"); c.URI != "test://dynamic/resource/7" {
+			t.Errorf("got %s", c.Raw())
+		}
+		sameNames(t, "prompts", promptNames(prompts(t, client)), []string{"complex_prompt", "simple_prompt"})
+		m := messages(t, client, "complex_prompt", map[string]string{"temperature": "0.5", "style": "formal"}, 3)
+		if m[1].Role != "assistant" || block[*mcp.ImageContent](t, m[2].Content).MIMEType != "image/png" {
+			t.Errorf("got %s", m[1].Raw())
+		}
+		styles, err := client.Complete(within(t), &mcp.CompleteParams{Ref: mcp.PromptRef{Name: "complex_prompt"}, Argument: mcp.CompletionArgument{Name: "style", Value: "c"}})
+		if err != nil || !slices.Equal(styles.Values, []string{"casual", "creative"}) || styles.Total != nil || styles.HasMore != nil {
+			t.Errorf("got %+v, %v", styles, err)
+		}
+		ids, err := client.Complete(within(t), &mcp.CompleteParams{Ref: mcp.ResourceRef{URI: "test://dynamic/resource/{id}"}, Argument: mcp.CompletionArgument{Name: "id"}})
+		if err != nil || len(ids.Values) == 0 || ids.Total == nil || *ids.Total < int64(len(ids.Values)) || ids.HasMore == nil || !*ids.HasMore {
+			t.Errorf("got %+v, %v", ids, err)
+		}
+	})
+	t.Run("conformance", func(t *testing.T) {
+		t.Parallel()
+		client := mcpGoConformance(t)
+		sameNames(t, "resources", resources(t, client), []string{"test://static-binary", "test://static-text"})
+		if c := readOne(t, client, "test://static-binary"); !bytes.Equal(c.Blob, decoded(t, pixel)) {
+			t.Errorf("got %s", c.Raw())
+		}
+		if c := readOne(t, client, "test://template/9/data"); *c.Text != `{"id":"9","templateTest":true,"data":"Data for ID: 9"}` {
+			t.Errorf("got %s", c.Raw())
+		}
+		_, err := client.ReadResource(within(t), &mcp.ReadResourceParams{URI: "test://no-such"})
+		refused(t, "a resource that is not there", err, -32602, "not found")
+		if got := promptNames(prompts(t, client)); len(got) != 4 {
+			t.Errorf("got prompts %q", got)
+		}
+		block[*mcp.ImageContent](t, messages(t, client, "test_prompt_with_image", nil, 2)[0].Content)
+		sub, err := client.Listen(within(t), mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sub.Effective(); !got.ToolsListChanged || !got.PromptsListChanged || !got.ResourcesListChanged {
+			t.Errorf("got effective filter %+v", got)
+		}
+		closed(t, sub)
+	})
 }
