@@ -102,7 +102,7 @@ func (l Limits) filled(base Limits) (Limits, error) {
 // Connect fail.
 type Timeouts struct {
 	Connect  time.Duration // starting the child, or dialling and the TLS handshake: 5 s
-	Discover time.Duration // the answer to server/discover: 10 s
+	Discover time.Duration // the answer to server/discover, and the acknowledgement of a subscription: 10 s
 	List     time.Duration // one list request, and a whole snapshot of a list: 20 s
 	Call     time.Duration // one call, read, prompt, completion or extension call: 60 s; RequestMeta.Timeout overrides it
 }
