@@ -126,6 +126,54 @@ func TestTypesMatchSpec(t *testing.T) {
 			`{"uri":"a:b","text":"","mimeType":"","_meta":{}}`,
 			func(v strictjson.Value) *fault { _, f := decodeResourceContents(v); return f }, nil,
 		},
+		"BlobResourceContents": {
+			`{"uri":"a:b","blob":"","mimeType":"","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeResourceContents(v); return f }, nil,
+		},
+		"Resource": {
+			`{"uri":"a:b","name":"","title":"","description":"","mimeType":"","size":1,"icons":[],"annotations":{},"_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeResource(v, &limits); return f }, nil,
+		},
+		"ResourceTemplate": {
+			`{"uriTemplate":"a:{b}","name":"","title":"","description":"","mimeType":"","icons":[],"annotations":{},"_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeResourceTemplate(v, &limits); return f }, nil,
+		},
+		"Prompt": {
+			`{"name":"a","title":"","description":"","arguments":[],"icons":[],"_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodePrompt(v, &limits); return f }, nil,
+		},
+		"PromptArgument": {
+			`{"name":"","title":"","description":"","required":true}`,
+			func(v strictjson.Value) *fault { _, f := decodePromptArgument(v, &limits); return f }, nil,
+		},
+		"PromptMessage": {
+			`{"role":"user","content":{"type":"text","text":""}}`,
+			func(v strictjson.Value) *fault { _, f := decodePromptMessage(v); return f }, nil,
+		},
+		"ListResourcesResult": {
+			`{"resultType":"complete","resources":[],"nextCursor":"","ttlMs":0,"cacheScope":"public","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := resourcesList.decode(v, &limits, true); return f }, nil,
+		},
+		"ListResourceTemplatesResult": {
+			`{"resultType":"complete","resourceTemplates":[],"nextCursor":"","ttlMs":0,"cacheScope":"public","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := resourceTemplatesList.decode(v, &limits, true); return f }, nil,
+		},
+		"ListPromptsResult": {
+			`{"resultType":"complete","prompts":[],"nextCursor":"","ttlMs":0,"cacheScope":"public","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := promptsList.decode(v, &limits, true); return f }, nil,
+		},
+		"ReadResourceResult": {
+			`{"resultType":"complete","contents":[],"ttlMs":0,"cacheScope":"public","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, decodeReadResult); return f }, nil,
+		},
+		"GetPromptResult": {
+			`{"resultType":"complete","messages":[],"description":"","_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, decodePromptResult); return f }, nil,
+		},
+		"CompleteResult": {
+			`{"resultType":"complete","completion":{"values":[]},"_meta":{}}`,
+			func(v strictjson.Value) *fault { _, f := decodeCompleteResult(v); return f }, nil,
+		},
 		"Annotations": {`{"audience":[],"priority":0,"lastModified":""}`, func(v strictjson.Value) *fault { _, f := decodeAnnotations(v); return f }, nil},
 	} {
 		if f := test.decode(strictjson.Value(test.good)); f != nil {

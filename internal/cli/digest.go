@@ -16,23 +16,27 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/view"
 )
 
-// itemKinds are digested as the gate does it, snapshotKinds as evidence over whole answers.
-var (
-	itemKinds     = []string{"tool", "prompt", "resource", "resource_template"}
-	snapshotKinds = []string{"tools", "discovery"}
-)
+// itemKinds are digested as the gate does it, observe.EvidenceKinds as evidence over whole answers.
+var itemKinds = []string{"tool", "prompt", "resource", "resource_template"}
+
+// listKinds are the evidence kinds whose answers may be several pages.
+var listKinds = []string{"tools", "resources", "resource_templates", "prompts"}
+
+// maxDigestFiles is as many pages as a list may have.
+const maxDigestFiles = 1_000
 
 func (a *app) digestCommand() *cli.Command {
 	var kind string
 	var canonical bool
-	kinds := slices.Concat(itemKinds, snapshotKinds)
+	kinds := slices.Concat(itemKinds, observe.EvidenceKinds)
 	return &cli.Command{
 		Name:      "digest",
 		Usage:     "compute the digest of a definition or of a whole answer",
-		ArgsUsage: "FILE",
+		ArgsUsage: "FILE...",
 		Description: "FILE holds one JSON object, - means standard input. The kinds tool, prompt, resource and resource_template give the\n" +
-			"digest by which the gate decides; tools and discovery, over the result of tools/list or server/discover, the\n" +
-			"evidence that the lock keeps beside it.",
+			"digest by which the gate decides. The kinds tools, resources, resource_templates and prompts, over the results of\n" +
+			"all pages of the list in order, one file each, and resource_read and discovery, over the result of resources/read\n" +
+			"or server/discover, give evidence of all that the server answered. docs/digest.md says what is hashed.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "kind", Usage: "what FILE holds: `" + strings.Join(kinds, "|") + "`", Value: "tool", OnlyOnce: true, Destination: &kind, Validator: func(s string) error {
 				if !slices.Contains(kinds, s) {
@@ -44,25 +48,36 @@ func (a *app) digestCommand() *cli.Command {
 		},
 		Action: func(_ context.Context, c *cli.Command) error {
 			a.kind = "digest"
-			if c.Args().Len() != 1 {
-				return usage("digest takes one file, or - for standard input.")
+			pages := slices.Contains(listKinds, kind)
+			switch n := c.Args().Len(); {
+			case n == 0, n > 1 && !pages:
+				return usage("digest takes one file, or - for standard input; only of a list, several pages.")
+			case n > maxDigestFiles:
+				return usage("digest takes at most %d files.", maxDigestFiles)
 			}
 			if canonical && a.flags.json {
 				return usage("-canonical and -json exclude each other.")
 			}
-			b, err := a.input(c.Args().First(), strictjson.DefaultMaxBytes)
-			if err != nil {
-				return err
+			var files [][]byte
+			left := int64(strictjson.DefaultMaxBytes)
+			for _, name := range c.Args().Slice() {
+				b, err := a.input(name, left)
+				if err != nil {
+					return err
+				}
+				left -= int64(len(b))
+				files = append(files, b)
 			}
 			doc := view.DigestDoc{Kind: kind}
 			var form []byte
+			var err error
 			if slices.Contains(itemKinds, kind) {
-				doc.Digest, err = digest.OfItem(digest.Kind(kind), b)
+				doc.Digest, err = digest.OfItem(digest.Kind(kind), files[0])
 				if err == nil {
-					form, err = digest.AppendPreimage(nil, digest.Kind(kind), b)
+					form, err = digest.AppendPreimage(nil, digest.Kind(kind), files[0])
 				}
 			} else {
-				doc.Digest, form, err = observe.Evidence(kind, b)
+				doc.Digest, form, err = observe.Evidence(kind, files...)
 			}
 			if err != nil {
 				return fail(exitFailed, diag.Errorf("digest.refused", "No digest of this", "%s.", upper(diag.Escape(err.Error()))))
