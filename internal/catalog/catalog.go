@@ -143,6 +143,7 @@ type Server struct {
 
 	endpoint json.RawMessage
 	digest   digest.Digest
+	parts    []secret.String // values of the catalog that the block's secrets are made of
 }
 
 // ToolDecl is one tool named in a server's tools list. Name is the upstream name, byte for byte.

@@ -135,6 +135,9 @@ func (l *loader) finish() {
 	slices.SortFunc(l.cat.Servers, func(a, b *Server) int { return a.Addr.Compare(b.Addr) })
 	slices.SortFunc(l.cat.Agents, func(a, b *Agent) int { return strings.Compare(a.Name, b.Name) })
 	l.cat.secrets = l.secrets
+	for _, s := range l.cat.Servers {
+		s.setParts(l.secrets)
+	}
 }
 
 // topBlocks are the block types of a catalog file with the number of their labels.

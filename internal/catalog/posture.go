@@ -1,10 +1,13 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/mcpcat-dev/mcpcat/internal/digest"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
@@ -52,4 +55,30 @@ func ParseGate(posture []byte) (Gate, error) {
 		return g, nil
 	}
 	return Gate{}, fmt.Errorf("gate settings: recheck is %q every %s, want each_call, or interval and a duration", g.Recheck.Mode, g.Recheck.Every)
+}
+
+// AtLeast reports whether g checks at least as often as the applied settings, as Gate.Posture wrote them. What is not
+// such a text, or absent, was applied for no interval. To check more often only takes away, so a catalog that does is
+// obeyed at once; one that checks less often refuses every call.
+func (g Gate) AtLeast(applied json.RawMessage) bool {
+	if g.Recheck.Mode == RecheckEachCall {
+		return true
+	}
+	was, err := ParseGate(applied)
+	return err == nil && was.Recheck.Mode == g.Recheck.Mode && g.Recheck.Every > 0 && g.Recheck.Every <= was.Recheck.Every
+}
+
+// CheckApplied says in which way the server is declared otherwise than it was applied, nil if it is not: its endpoint by
+// digest, the protocol revision, its time limits as Timeouts.Posture wrote them (absent: none were applied). A server
+// with such an error may not be called; verify and the gate both ask here.
+func (s *Server) CheckApplied(endpoint digest.Digest, protocol string, timeouts json.RawMessage) error {
+	switch {
+	case s.EndpointDigest() != endpoint:
+		return errors.New("the endpoint in the catalog is not the applied one: plan and apply it")
+	case protocol != Protocol:
+		return fmt.Errorf("it was pinned for protocol %q, want %q", protocol, Protocol)
+	case !bytes.Equal(timeouts, s.Timeouts.Posture()):
+		return errors.New("the timeouts in the catalog are not the applied ones: plan and apply them")
+	}
+	return nil
 }

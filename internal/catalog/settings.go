@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -136,6 +139,24 @@ func (l *loader) setLock(lock, mirror string) {
 		mirror = strings.TrimSuffix(lock, lockSuffix) + mirrorSuffix
 	}
 	l.cat.Lock, l.cat.Mirror = lock, mirror
+	for _, p := range []string{lock, mirror} {
+		if link := linkOnTheWay(l.opts.Dir, p); link != "" {
+			l.add(diag.Errorf("catalog.lock_path", "Invalid lock path", "%s leads through the symbolic link %s. The lock and its mirror lie inside the catalog directory.", diag.Quote(p, maxPathBytes), diag.Quote(link, maxPathBytes)))
+		}
+	}
+}
+
+// linkOnTheWay returns the first directory of a relative path that is a symbolic link, "" if there is none. The file
+// itself is opened without following a link by those who open it.
+func linkOnTheWay(dir, p string) string {
+	parts := strings.Split(p, "/")
+	for i := 1; i < len(parts); i++ {
+		part := strings.Join(parts[:i], "/")
+		if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(part))); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return part
+		}
+	}
+	return ""
 }
 
 func (c *contents) path(name, suffix string) string {

@@ -112,14 +112,21 @@ func (a *app) openGate(cat *catalog.Catalog, base *lock.Lock, agent string, mode
 		},
 	})
 	if err != nil {
-		return nil, fail(exitFailed, openDiagnostic(err))
+		return nil, fail(exitFailed, openDiagnostic(err, cat, agent))
 	}
 	return g, nil
 }
 
-func openDiagnostic(err error) diag.Diagnostic {
+func openDiagnostic(err error, cat *catalog.Catalog, agent string) diag.Diagnostic {
 	var open *gate.OpenError
 	if errors.As(err, &open) {
+		if open.What == "agent" && cat.Agent(agent) == nil {
+			var known []string
+			for _, a := range cat.Agents {
+				known = append(known, a.Name)
+			}
+			return diag.Errorf("gate.agent", "Unknown agent", "The catalog declares no agent %s.%s", diag.Quote(agent, 0), suggest(agent, known))
+		}
 		return diag.Errorf("gate."+open.What, "Gate could not be opened", "%s.", upper(diag.Escape(open.Err.Error())))
 	}
 	return diag.Errorf("gate.failed", "Gate could not be opened", "%s.", upper(diag.Escape(err.Error())))

@@ -127,7 +127,7 @@ func lockDiagnostic(name string, err error) diag.Diagnostic {
 	case errors.Is(err, lock.ErrEmpty):
 		return diag.Errorf("lock.empty", "Lock file is empty", "%s has no bytes. An empty lock is not a lock without pins. %s%s", name, restore, name)
 	case errors.As(err, &busy):
-		return diag.Errorf("lock.busy", "Lock file is in use", "%s.\nWait for it to end, or give -lock-timeout a longer time.", upper(diag.Escape(busy.Error())))
+		return diag.Errorf("lock.busy", "Lock file is in use", "%s.\nWait for it to end and try again; apply waits longer with -lock-timeout.", upper(diag.Escape(busy.Error())))
 	case errors.As(err, &stale):
 		return diag.Errorf("lock.stale", "Lock file has changed", "%s.", upper(diag.Escape(stale.Error())))
 	case errors.As(err, &format) && format.Newer:
@@ -197,13 +197,25 @@ func (a *app) approve(ctx context.Context, cat *catalog.Catalog, base *lock.Lock
 
 // askContact puts the question of first contact to the person at the terminal.
 func (a *app) askContact(ctx context.Context, q contact.Question) (bool, error) {
-	a.say("\n%s has not been contacted from this machine: %s.\n", q.Server, strings.TrimPrefix(q.Why, "its "))
-	a.say("  %-8s%s\n", q.Transport, diag.Escape(q.Target))
-	if len(q.Secrets) > 0 {
-		a.say("  %-8s%s\n", "secrets", diag.Escape(strings.Join(q.Secrets, ", ")))
+	a.say("\n%s: %s.\n", q.Server, diag.Escape(q.Why))
+	width := 0
+	for _, at := range q.Posture {
+		width = max(width, len(at.Name))
 	}
-	what := "send requests to this address"
-	if q.Transport == "stdio" {
+	for _, at := range q.Posture {
+		value := diag.Escape(at.Value)
+		switch {
+		case at.New:
+			value += "   (new)"
+		case at.Gone:
+			value = "(gone; was " + value + ")"
+		case at.Was != nil:
+			value += "   (was " + diag.Escape(*at.Was) + ")"
+		}
+		a.say("  %-*s  %s\n", width, diag.Escape(at.Name), value)
+	}
+	what := "send requests there"
+	if q.Stdio {
 		what = "start this command"
 	}
 	line, err := a.Ask(ctx, fmt.Sprintf("Only \"yes\" lets mcpcat %s, now and later: ", what))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	cli "github.com/urfave/cli/v3"
 
@@ -21,20 +22,20 @@ import (
 
 func (a *app) discoverCommand() *cli.Command {
 	var f struct {
-		contactFlags
+		timeout      time.Duration
 		hcl, private bool
 	}
-	limits := f.contactFlags.flags()
 	return &cli.Command{
 		Name:      "discover",
 		Usage:     "show what a server offers before anything is declared",
 		ArgsUsage: "URL | -- COMMAND [ARGUMENTS]",
 		Description: "Contacts the address or starts the command given here, and no other. Naming it is the permission. -hcl prints a\n" +
 			"server block to put into the catalog, with every tool that the server offers.",
-		Flags: append([]cli.Flag{
+		Flags: concat([]cli.Flag{
 			&cli.BoolFlag{Name: "hcl", Usage: "print a ready server block", OnlyOnce: true, Destination: &f.hcl},
 			&cli.BoolFlag{Name: "allow-private", Usage: "let the URL's name lead to this machine or a private network", OnlyOnce: true, Destination: &f.private},
-		}, limits[len(limits)-1]),
+			&cli.DurationFlag{Name: "timeout", Usage: "give the server at most `DURATION`, such as 30s; 0 leaves the default limits of each step", OnlyOnce: true, Destination: &f.timeout, Validator: notNegative},
+		}),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			a.kind = "discover"
 			if f.hcl && a.flags.json {
@@ -56,7 +57,7 @@ func (a *app) discoverCommand() *cli.Command {
 				return err
 			}
 			if fault := got[0].Failure; fault != nil {
-				return fail(exitIncomplete, diag.Errorf(fault.Code, "Server could not be asked", "%s\n%s", s.EndpointText(), fault.Message))
+				return fail(exitFailed, diag.Errorf(fault.Code, "Server could not be asked", "%s\n%s", s.EndpointText(), fault.Message))
 			}
 			return a.showDiscovered(&got[0], s, f.hcl)
 		},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func (a *app) varFlags() []cli.Flag {
 func parseVar(s string) (catalog.VarSource, error) {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
-		return catalog.VarSource{}, fmt.Errorf("want NAME=VALUE")
+		return catalog.VarSource{}, errors.New("want NAME=VALUE")
 	}
 	return catalog.VarSource{Name: name, Value: value}, nil
 }
@@ -94,12 +95,14 @@ func (f *contactFlags) flags() []cli.Flag {
 		},
 		&cli.DurationFlag{
 			Name: "timeout", Usage: "give one server at most `DURATION`, such as 30s; 0 leaves only the limits of its block", OnlyOnce: true, Destination: &f.timeout,
-			Validator: func(d time.Duration) error {
-				if d < 0 {
-					return fmt.Errorf("got %s, want 0 or more", d)
-				}
-				return nil
-			},
+			Validator: notNegative,
 		},
 	}
+}
+
+func notNegative(d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("got %s, want 0 or more", d)
+	}
+	return nil
 }

@@ -57,7 +57,7 @@ func (a *app) lockListCommand() *cli.Command {
 			if arg := c.Args().First(); arg != "" {
 				s, err := addr.ParseServer(arg)
 				if err != nil {
-					return usage("%q is not a server address: %s.", arg, diag.Escape(err.Error()))
+					return usage("%s is not the address of a server. One looks like server.github.", diag.Quote(arg, 0))
 				}
 				if l.ServerByAddr(s) == nil {
 					return noEntry(name, s.String(), l)
@@ -110,7 +110,7 @@ func (a *app) lockShowCommand() *cli.Command {
 			}
 			item, err := addr.ParseItem(arg)
 			if err != nil {
-				return usage("%q is no address: %s.", arg, diag.Escape(err.Error()))
+				return usage("%s is no address. An address looks like server.github.tool.create_issue or server.github.", diag.Quote(arg, 0))
 			}
 			entry := l.Find(item)
 			switch {

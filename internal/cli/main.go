@@ -40,12 +40,25 @@ const (
 
 // Main runs one command line, without the program name, and returns the exit status.
 func Main(ctx context.Context, args []string, p *term.Process) int {
-	a := &app{Process: p, out: p.Stdout, err: p.Stderr}
+	a := &app{Process: p, out: p.Stdout, err: p.Stderr, wantsJSON: asksJSON(args)}
 	code := a.run(ctx, args)
-	if err := a.flush(); err != nil && code == exitDone {
+	if err := a.flush(); (err != nil || a.broken) && code == exitDone {
 		return exitFailed
 	}
 	return code
+}
+
+// asksJSON finds -json before flags are parsed, so that a mistake in front of it is told as a document too.
+func asksJSON(args []string) bool {
+	for _, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "-json", "--json", "-json=true", "--json=true":
+			return true
+		}
+	}
+	return false
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
@@ -54,7 +67,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return a.code
 	}
 	if term.Interrupted(ctx) {
-		a.say("mcpcat was interrupted; nothing was written.\n")
+		detail := "Nothing was written."
+		if a.kind == "call" {
+			detail = "If the call was on its way already, it may have had effect."
+		}
+		if a.StderrTerminal {
+			a.say("\n") // behind the ^C that the terminal echoes
+		}
+		a.report(fail(exitInterrupted, diag.Errorf("interrupted", "Interrupted", "%s", detail)))
 		return exitInterrupted
 	}
 	a.report(err)
@@ -72,6 +92,10 @@ type app struct {
 	kind string
 	// code is the exit status of a command that ended without an error.
 	code int
+	// wantsJSON says that -json stands on the command line, whether or not it was understood.
+	wantsJSON bool
+	// broken says that diagnostics could not be written.
+	broken bool
 
 	flags commonFlags
 	// stdinVars is what -var-file=- read, nil before.
@@ -125,7 +149,7 @@ func (a *app) report(err error) {
 	if e.told {
 		return
 	}
-	if a.flags.json {
+	if a.flags.json || a.wantsJSON {
 		if err := view.Envelope(a.out, a.kindOr("error"), e.diags, nil); err != nil {
 			a.say("mcpcat: %v\n", err)
 		}
@@ -143,8 +167,12 @@ func (a *app) kindOr(kind string) string {
 
 // diagnostics prints a list on standard error.
 func (a *app) diagnostics(list diag.List) {
-	if err := diag.Write(a.err, list, diag.WriteOptions{Color: a.Color(a.StderrTerminal, a.flags.noColor)}); err != nil {
-		a.code = exitFailed
+	o := diag.WriteOptions{Color: a.Color(a.StderrTerminal, a.flags.noColor)}
+	if a.StderrTerminal {
+		o.Width = a.Width
+	}
+	if err := diag.Write(a.err, list, o); err != nil {
+		a.broken = true
 	}
 }
 
@@ -253,6 +281,10 @@ func usageFlag(c *cli.Command, err error) error {
 			}
 		}
 		return usage("There is no flag -%s.%s", name, suggestFlag(name, names))
+	}
+	if strings.Contains(text, "for flag -var") {
+		// The value may be a secret whose name was forgotten.
+		return usage("The value of -var or -var-file is not understood: want -var NAME=VALUE or -var-file FILE.")
 	}
 	return usage("%s.", upper(text))
 }

@@ -141,8 +141,35 @@ func (a *app) savePlan(name string, p *plan.Plan) error {
 	if err != nil {
 		return fail(exitFailed, diag.Errorf("plan.failed", "Plan could not be made", "%s.", upper(diag.Escape(err.Error()))))
 	}
+	if err := a.replaceable(name); err != nil {
+		return fail(exitFailed, diag.Errorf("plan.not_saved", "Plan was not saved", "%s: %s. Choose another name for -out.", diag.Escape(name), err))
+	}
 	if err := writeFile(a.path(name), b); err != nil {
 		return fail(exitFailed, diag.Errorf("plan.not_saved", "Plan was not saved", "%s.", upper(err.Error())))
+	}
+	return nil
+}
+
+// replaceable refuses a name under which something else than a plan stands already.
+func (a *app) replaceable(name string) error {
+	path := a.path(name)
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("it exists and is no regular file")
+	case info.Size() == 0:
+		return nil
+	}
+	b, err := readFile(path, plan.MaxBytes)
+	if err != nil {
+		return err
+	}
+	if !plan.Looks(b) {
+		return errors.New("it exists and is not a plan")
 	}
 	return nil
 }
@@ -181,7 +208,7 @@ func (a *app) decodePlan(name string, b []byte) (*plan.Plan, error) {
 	return p, nil
 }
 
-// readFile reads a regular file of at most limit bytes.
+// readFile reads a file, or a pipe to its end, of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -193,7 +220,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is a directory")}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is a directory")}
 	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {

@@ -109,7 +109,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	logger := a.logger(f)
 	g, err := gate.New(gate.Config{Catalog: cat, Lock: base, Agent: f.agent, Dir: cat.Dir, Lookup: a.Lookup, Version: version, Logger: logger})
 	if err != nil {
-		return fail(exitFailed, openDiagnostic(err))
+		return fail(exitFailed, openDiagnostic(err, cat, f.agent))
 	}
 	defer g.Close()
 	o := proxy.Options{Gate: g, Version: version, Logger: logger}

@@ -42,6 +42,9 @@ func (a *app) showCommand() *cli.Command {
 				return a.showSaved(ctx, name, b, f)
 			}
 			loaded, err := boltfile.LoadBytes(b)
+			if errors.Is(err, lock.ErrNotLock) {
+				return fail(exitFailed, diag.Errorf("show.unknown", "Neither a plan nor a lock", "%s: %s.", diag.Escape(name), diag.Escape(err.Error())))
+			}
 			if err != nil {
 				return a.lockError(a.path(name), err)
 			}

@@ -137,7 +137,7 @@ func TestTerminal(t *testing.T) {
 
 	s := onTerminal(t, dir, state, "apply")
 	s.wait(`Only "yes" lets mcpcat start this command, now and later: `)
-	if text := s.String(); !strings.Contains(text, "fakeserver ../offer.json") || strings.Contains(text, "asking servers") {
+	if text := s.String(); !strings.Contains(text, `command    fakeserver`) || !strings.Contains(text, `args       ["../offer.json"]`) || strings.Contains(text, "asking servers") {
 		t.Errorf("the question does not show the command, or came too late:\n%s", text)
 	}
 	s.enter("y\n")
@@ -179,7 +179,7 @@ func TestTerminalInterrupt(t *testing.T) {
 	s.wait("now and later: ")
 	s.enter("\x03")
 	s.exit(130)
-	if !strings.Contains(s.String(), "interrupted") {
+	if !strings.Contains(s.String(), "Interrupted") {
 		t.Errorf("the interrupt is not told:\n%s", s)
 	}
 	if _, err := os.Stat(state); err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,8 +76,9 @@ func TestAsk(t *testing.T) {
 	keeper := func(dir string) *Keeper {
 		return &Keeper{Mode: Locked, Dir: dir, State: state, Ask: func(_ context.Context, q Question) (bool, error) {
 			asked++
-			if q.Server != "server.harbour" || q.Transport != "http" || q.Target != "https://harbour.example/mcp" || len(q.Secrets) != 1 || q.Secrets[0] != `env("TOKEN")` {
-				t.Errorf("question = %+v", q)
+			want := []Attribute{{Name: "auth.bearer", Value: `env("TOKEN") (secret)`}, {Name: "egress.allow_private", Value: "false"}, {Name: "transport", Value: "http"}, {Name: "url", Value: "https://harbour.example/mcp"}}
+			if q.Server != "server.harbour" || q.Stdio || !slices.Equal(q.Posture, want) {
+				t.Errorf("question = %+v, want the posture %+v", q, want)
 			}
 			if strings.Contains(fmt.Sprintf("%+v", q), "s3cret") {
 				t.Errorf("question holds the secret: %+v", q)
@@ -164,46 +166,115 @@ func TestCheckout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join(root, "bin", "tool"), filepath.Join(outside, "link")); err != nil {
-		t.Fatal(err)
+	for link, target := range map[string]string{filepath.Join(outside, "link"): filepath.Join(root, "bin", "tool"), filepath.Join(dir, "out"): filepath.Join(outside, "tool")} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
 	}
 	tests := []struct {
 		command string
 		args    []string
-		inside  bool
+		env     string
+		local   bool
 	}{
-		{filepath.Join(outside, "tool"), nil, false},
-		{filepath.Join(outside, "tool"), []string{"data.json", "--data=data.json", "missing.js"}, false},
-		{filepath.Join(outside, "tool"), []string{"server.js"}, true},
-		{filepath.Join(outside, "tool"), []string{"--script=server.js"}, true},
-		{filepath.Join(outside, "tool"), []string{"plain"}, true},
-		{filepath.Join(outside, "tool"), []string{"../../bin/tool"}, true},
-		{filepath.Join(outside, "tool"), []string{filepath.Join(outside, "server.js")}, false},
-		{filepath.Join(outside, "link"), nil, true},
-		{"./server.js", nil, true},
-		{"../../bin/tool", nil, true},
-		{"sh", []string{"data.json"}, true},
-		{"sh", []string{"-c", "true"}, false},
+		{command: filepath.Join(outside, "tool")},
+		{command: filepath.Join(outside, "tool"), args: []string{"data.json", "--data=data.json", "missing.js", "--root", ".", "-x"}},
+		{command: filepath.Join(outside, "tool"), args: []string{filepath.Join(outside, "server.js")}},
+		{command: filepath.Join(outside, "tool"), env: "LOG_LEVEL = \"warn\""},
+		{command: filepath.Join(outside, "tool"), args: []string{"server.js"}, local: true},
+		{command: filepath.Join(outside, "tool"), args: []string{"--script=server.js"}, local: true},
+		{command: filepath.Join(outside, "tool"), args: []string{"-sserver.js"}, local: true},
+		{command: filepath.Join(outside, "tool"), args: []string{"a:server.js"}, local: true},
+		{command: filepath.Join(outside, "tool"), args: []string{"plain"}, local: true},
+		{command: filepath.Join(outside, "tool"), args: []string{"../../bin/tool"}, local: true},
+		{command: filepath.Join(outside, "tool"), args: []string{filepath.Join(root, "bin", "tool")}, local: true},
+		{command: filepath.Join(outside, "tool"), env: "LD_PRELOAD = \"/usr/lib/x.so\"", local: true},
+		{command: filepath.Join(outside, "tool"), env: "NODE_OPTIONS = \"--require ./x\"", local: true},
+		{command: filepath.Join(outside, "tool"), env: "PLUGIN = \"server.js\"", local: true},
+		{command: filepath.Join(outside, "link"), local: true}, // leads into the checkout
+		{command: "./out", local: true}, // a link in the checkout that leads out of it
+		{command: "./server.js", local: true},
+		{command: "../../bin/tool", local: true},
+		{command: "sh", args: []string{"-c", "true"}, local: true},
+		{command: "env", args: []string{"-C", "..", "x"}, local: true},
 	}
 	for _, tt := range tests {
 		quoted := make([]string, len(tt.args))
 		for i, a := range tt.args {
 			quoted[i] = fmt.Sprintf("%q", a)
 		}
-		s := load(t, dir, fmt.Sprintf("  stdio {\n    command = %q\n    args = [%s]\n  }", tt.command, strings.Join(quoted, ", ")))
+		s := load(t, dir, fmt.Sprintf("  stdio {\n    command = %q\n    args = [%s]\n    env = {\n      %s\n    }\n  }", tt.command, strings.Join(quoted, ", "), tt.env))
 		err := (&Keeper{Mode: Locked, Dir: dir, Base: pinned(s)}).Approve(t.Context(), s)
-		if (err != nil) != tt.inside {
-			t.Errorf("%s %q: Approve = %v, want it refused: %v", tt.command, tt.args, err, tt.inside)
+		if (err != nil) != tt.local {
+			t.Errorf("%s %q %s: Approve = %v, want it refused: %v", tt.command, tt.args, tt.env, err, tt.local)
+		}
+	}
+
+	// Without version control the catalog directory is the checkout, and what a relative path names counts all the same.
+	bare := t.TempDir()
+	if err := os.Mkdir(filepath.Join(bare, "catalog"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bare, "run"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := load(t, filepath.Join(bare, "catalog"), "  stdio {\n    command = \"../run\"\n  }")
+	if err := (&Keeper{Mode: Locked, Dir: filepath.Join(bare, "catalog"), Base: pinned(s)}).Approve(t.Context(), s); err == nil {
+		t.Error("a relative command is approved by the lock")
+	}
+}
+
+// TestOutermostCheckout: a repository within another belongs to the outer one.
+func TestOutermostCheckout(t *testing.T) {
+	outer := resolved(t.TempDir())
+	inner := filepath.Join(outer, "a", "b")
+	for _, d := range []string{filepath.Join(outer, ".git"), filepath.Join(inner, "catalog")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(inner, ".git"), []byte("gitdir: elsewhere\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := checkout(filepath.Join(inner, "catalog")); got != outer {
+		t.Errorf("checkout = %s, want %s", got, outer)
+	}
+}
+
+func TestLauncher(t *testing.T) {
+	for name, want := range map[string]bool{
+		"node": true, "/usr/bin/python3.12": true, "python3": true, "bash": true, "Node.exe": true, "npx": true, "docker": true, "Rscript": true,
+		"harbour": false, "nodemon-like": false, "gopls": false,
+	} {
+		if got := launcher(name); got != want {
+			t.Errorf("launcher(%q) = %v, want %v", name, got, want)
 		}
 	}
 }
 
-func TestInterpreter(t *testing.T) {
-	for name, want := range map[string]bool{
-		"node": true, "/usr/bin/python3.12": true, "python3": true, "bash": true, "Node.exe": true, "npx": true, "harbour": false, "nodemon-like": false, "gopls": false,
-	} {
-		if got := interpreter(name); got != want {
-			t.Errorf("interpreter(%q) = %v, want %v", name, got, want)
+// TestPosture: a person sees everything that is passed on, and what differs from the pinned endpoint.
+func TestPosture(t *testing.T) {
+	before := `{"transport":"stdio","command":"memory","args":["-x"],"env":{"OLD":"1","SAME":"2"}}`
+	after := `{"transport":"stdio","command":"memory","args":["-y"],"env":{"SAME":"2","LD_PRELOAD":"./evil.so","KEY":{"secret":"var.key"}},"inherit_env":["AWS_SECRET_ACCESS_KEY"]}`
+	var got []string
+	for _, a := range posture([]byte(before), []byte(after)) {
+		line := a.Name + "=" + a.Value
+		if a.Was != nil {
+			line += " was " + *a.Was
 		}
+		if a.New {
+			line += " new"
+		}
+		if a.Gone {
+			line += " gone"
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`args=["-y"] was ["-x"]`, "command=memory", "env.KEY=var.key (secret) new", "env.LD_PRELOAD=./evil.so new", "env.SAME=2",
+		`inherit_env=["AWS_SECRET_ACCESS_KEY"] new`, "transport=stdio", "env.OLD=1 gone",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("posture = %q, want %q", got, want)
 	}
 }
