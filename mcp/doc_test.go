@@ -5,7 +5,9 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -82,5 +84,99 @@ func TestEverythingIsDocumented(t *testing.T) {
 	})
 	if n < 200 {
 		t.Errorf("%d identifiers were found", n)
+	}
+}
+
+// TestExamples wants examples that are run, of all that the guide is about.
+func TestExamples(t *testing.T) {
+	got := map[string]bool{}
+	for _, e := range examples(t) {
+		if e.Output == "" {
+			t.Errorf("Example%s has no output", e.Name)
+		}
+		got[e.Name] = true
+	}
+	for _, want := range []string{
+		"Connect", "NewStreamableHTTPTransport", "Client_Discovery", "Client_Tools", "Client_ListTools", "Client_SnapshotTools", "Client_CallTool",
+		"Client_CallTool_round", "Client_ReadResource", "Client_GetPrompt", "Client_Complete", "Client_Listen", "Client_Call", "RegisterExtension",
+		"NewRegistryBuilder", "ComputeSnapshotDigest", "RequestMeta", "TimeoutError", "ProtocolError", "Delivered", "WithLimits",
+	} {
+		if !got[want] {
+			t.Errorf("there is no Example%s", want)
+		}
+	}
+}
+
+// examples returns the examples of the package.
+func examples(t *testing.T) []*doc.Example {
+	t.Helper()
+	p := parsed(t)
+	all := append([]*doc.Example(nil), p.Examples...)
+	for _, f := range p.Funcs {
+		all = append(all, f.Examples...)
+	}
+	for _, typ := range p.Types {
+		all = append(all, typ.Examples...)
+		for _, f := range append(append([]*doc.Func(nil), typ.Funcs...), typ.Methods...) {
+			all = append(all, f.Examples...)
+		}
+	}
+	return all
+}
+
+// bodies returns the lines of the bodies of all examples of the package, without their common indentation, by name.
+func bodies(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob("example*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, path := range paths {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, src, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, "Example") {
+				body := string(src[fset.Position(fn.Body.Lbrace).Offset+1 : fset.Position(fn.Body.Rbrace).Offset])
+				out[fn.Name.Name] = strings.ReplaceAll(body, "\n\t", "\n")
+			}
+		}
+	}
+	return out
+}
+
+var (
+	goBlock = regexp.MustCompile("(?s)(?:<!-- (Example\\w*) -->\n)?```go\n(.*?)```")
+	link    = regexp.MustCompile(`\]\(([^):#]+)\)`)
+)
+
+// TestGuide holds docs/mcp.md against the examples, which the tests run: each piece of code stands in the one that is
+// named above it, line for line. What it links to is there.
+func TestGuide(t *testing.T) {
+	text, err := os.ReadFile("../docs/mcp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := bodies(t)
+	blocks := goBlock.FindAllStringSubmatch(string(text), -1)
+	if len(blocks) < 12 {
+		t.Errorf("%d pieces of code, want at least 12", len(blocks))
+	}
+	for _, b := range blocks {
+		if name, snippet := b[1], b[2]; name == "" || !strings.Contains(code[name], "\n"+snippet) {
+			t.Errorf("this does not stand in %q:\n%s", name, snippet)
+		}
+	}
+	for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat(filepath.Join("..", "docs", l[1])); err != nil {
+			t.Errorf("link: %v", err)
+		}
 	}
 }

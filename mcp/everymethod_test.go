@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -297,5 +298,60 @@ func TestNothingElseIsFetched(t *testing.T) {
 	wg.Wait()
 	if n := came.Load(); n != 0 {
 		t.Errorf("%d connections were made", n)
+	}
+}
+
+// TestEmptyPageIsNotTheEnd lists three pages of which only the last has a tool.
+func TestEmptyPageIsNotTheEnd(t *testing.T) {
+	c, p := pipe(t, mcptest.Serve(func(c *mcptest.Conn, r mcptest.Request) {
+		switch cursor, ok := r.Params.Get("cursor"); {
+		case !ok:
+			c.Result(r, page(`,"nextCursor":"b"`))
+		case string(cursor) == `"b"`:
+			c.Result(r, page(`,"nextCursor":"a"`))
+		default:
+			c.Result(r, page("", tide))
+		}
+	}))
+	s, err := c.SnapshotTools(t.Context())
+	if err != nil || len(s.Pages) != 3 || len(s.Tools) != 1 {
+		t.Errorf("snapshot = %+v, %v, want one tool on three pages", s, err)
+	}
+	n := 0
+	for _, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Error(err)
+		}
+		n++
+	}
+	if got := strings.Count(p.Methods(), "tools/list"); n != 1 || got != 6 {
+		t.Errorf("the iterator yielded %d tools, %d list requests in all, want 1 and 6", n, got)
+	}
+}
+
+// TestPromptArgumentsAreData sends arguments that look like something else: each arrives as the string that it is.
+func TestPromptArgumentsAreData(t *testing.T) {
+	c, p := pipe(t, answerAll)
+	arguments := map[string]string{
+		`","name":"other`: `"},"name":"other","x":{"a":"`, "_meta": `{"progressToken":1}`, "": "\x00\x1b[31m\r\n\u2028", "inputResponses": "null",
+	}
+	if _, err := c.GetPrompt(t.Context(), &GetPromptParams{Name: "brief\n\"", Arguments: arguments}); err != nil {
+		t.Fatal(err)
+	}
+	params := p.Requests()[1].Params
+	if name, _ := params.Get("name"); string(name) != `"brief\n\""` {
+		t.Errorf("name = %s", name)
+	}
+	sent, _ := params.Get("arguments")
+	if got := texts(sent); !maps.Equal(got, arguments) {
+		t.Errorf("arguments arrived as %q, want %q", got, arguments)
+	}
+	before := p.Methods()
+	for _, bad := range []map[string]string{{"a": "\xff"}, {"\xff": "a"}} {
+		_, err := c.GetPrompt(t.Context(), &GetPromptParams{Name: "brief", Arguments: bad})
+		as[*RequestError](t, err)
+	}
+	if p.Methods() != before {
+		t.Errorf("sent %q, want nothing more than %q", p.Methods(), before)
 	}
 }

@@ -165,7 +165,7 @@ func (s *script) handle(c *mcptest.Conn, r mcptest.Request) {
 		for _, message := range step.server {
 			c.Line(message)
 		}
-	case len(step.server) == 1 && r.Method != "subscriptions/listen":
+	case len(step.server) == 1 && (r.Method != methodListen || strings.Contains(step.server[0], `"error"`)):
 		_, _ = fmt.Fprintf(c, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n%s", status(step.server[0]), step.server[0])
 	default:
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
