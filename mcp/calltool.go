@@ -27,9 +27,7 @@ type toolUse struct {
 	params     []mcpheader.Param
 	headersErr error
 
-	output    sync.Once
-	schema    *schema.Schema
-	schemaErr error
+	output schema.Ref
 }
 
 // headerParams returns the arguments that the tool mirrors in headers, or why its annotations are not valid.
@@ -52,8 +50,7 @@ func (t *Tool) outputChecker() (*schema.Schema, error) {
 	if t.OutputSchema == nil {
 		return nil, nil
 	}
-	t.use.output.Do(func() { t.use.schema, t.use.schemaErr = schema.Compile(t.OutputSchema) })
-	return t.use.schema, t.use.schemaErr
+	return t.use.output.Compile(t.OutputSchema)
 }
 
 // CallTool calls a tool by its definition and returns one round: the complete result, or what the server asks for first.

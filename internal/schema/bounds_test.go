@@ -10,7 +10,7 @@ import (
 
 // literals is a schema with patterns of these lengths and as many instructions.
 func literals(lengths ...int) string {
-	return `{"patternProperties":{` + list(len(lengths), func(i int) string {
+	return `{"patternProperties":{` + joined(len(lengths), func(i int) string {
 		return `"` + strings.Repeat(string(rune('a'+i)), lengths[i]) + `":true`
 	}) + `}}`
 }
@@ -24,9 +24,9 @@ func TestSchemaBounds(t *testing.T) {
 	}{
 		{"schema bytes", maxSchemaBytes, func(n int) string { return `{"title":"` + strings.Repeat("x", n-len(`{"title":""}`)) + `"}` }},
 		{"levels of nesting", maxSchemaDepth, func(n int) string { return nest(`{"not":`, `{}`, `}`, n-1) }},
-		{"values in a schema", maxSchemaNodes, func(n int) string { return `{"default":[` + list(n-3, func(int) string { return `1` }) + `]}` }},
+		{"values in a schema", maxSchemaNodes, func(n int) string { return `{"default":[` + joined(n-3, func(int) string { return `1` }) + `]}` }},
 		{"digits in the schema's numbers", maxNumberSum, func(n int) string {
-			return `{"default":[` + list(39, func(int) string { return `1e9999` }) + fmt.Sprintf(`,1e%d]}`, n-39*(6+9999)-6)
+			return `{"default":[` + joined(39, func(int) string { return `1e9999` }) + fmt.Sprintf(`,1e%d]}`, n-39*(6+9999)-6)
 		}},
 		{"subschemas", maxSubschemas, func(n int) string { return `{"properties":{` + numbered(1000, n-1, `"p%d":true`) + `}}` }},
 		{"bytes in the pointers to subschemas", maxPointerSum, func(n int) string {
@@ -48,7 +48,7 @@ func TestSchemaBounds(t *testing.T) {
 			for k+k/8 < n {
 				k++
 			}
-			return `{"enum":[` + list(k, func(int) string { return `1` }) + `]}`
+			return `{"enum":[` + joined(k, func(int) string { return `1` }) + `]}`
 		}},
 		{"bytes in a pattern", maxPatternBytes, func(n int) string { return literals(n) }},
 		{"bytes of patterns", maxPatternTotal, func(n int) string {
@@ -62,8 +62,8 @@ func TestSchemaBounds(t *testing.T) {
 		{"instructions in patterns", maxProgram, func(n int) string { return literals(4000, 4000, n-8000) }},
 		{"subschemas for one value", maxInPlace, func(n int) string {
 			const refs, each = 99, 99 // a reference, the definition, and what that applies in place
-			return `{"allOf":[` + list(refs, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `,` + list(n-1-refs*each, func(int) string { return `true` }) +
-				`],"$defs":{"a":{"allOf":[` + list(each-2, func(int) string { return `true` }) + `]}}}`
+			return `{"allOf":[` + joined(refs, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `,` + joined(n-1-refs*each, func(int) string { return `true` }) +
+				`],"$defs":{"a":{"allOf":[` + joined(each-2, func(int) string { return `true` }) + `]}}}`
 		}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestStepBound(t *testing.T) {
 			m.spend(s.graph.root, slices.Repeat([]any{"abc"}, n), 1)
 			return m.left
 		}
-		instance := func(n int) []byte { return []byte(`[` + list(n, func(int) string { return `"abc"` }) + `]`) }
+		instance := func(n int) []byte { return []byte(`[` + joined(n, func(int) string { return `"abc"` }) + `]`) }
 		n := 1
 		for step := 1 << 16; step > 0; step /= 2 {
 			if left(n+step) >= 0 {

@@ -17,7 +17,7 @@ func nest(open, inner, shut string, n int) string {
 	return strings.Repeat(open, n) + inner + strings.Repeat(shut, n)
 }
 
-func list(n int, f func(i int) string) string {
+func joined(n int, f func(i int) string) string {
 	parts := make([]string, n)
 	for i := range parts {
 		parts[i] = f(i)
@@ -27,7 +27,7 @@ func list(n int, f func(i int) string) string {
 
 // chain is $defs in which each entry names the next one twice.
 func chain(keyword string, levels int, last string) string {
-	return `{"$ref":"#/$defs/d0","$defs":{` + list(levels, func(i int) string {
+	return `{"$ref":"#/$defs/d0","$defs":{` + joined(levels, func(i int) string {
 		ref := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)
 		return fmt.Sprintf(`"d%d":{"%s":[%s,%s]}`, i, keyword, ref, ref)
 	}) + fmt.Sprintf(`,"d%d":%s}}`, levels, last)
@@ -39,47 +39,47 @@ func vectors() []vector {
 		{"allOf chain 2^10 is affordable", chain("allOf", 10, `{"type":"integer"}`), `1`, "valid"},
 		{"two self references under items", `{"items":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"type":"array","minItems":1}`, nest("[", "1", "]", 26), "expensive"},
 		{"two self references, flat", `{"items":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"type":["array","integer"]}`, `[[1],[2]]`, "valid"},
-		{"program size", `{"patternProperties":{` + list(60, func(i int) string {
+		{"program size", `{"patternProperties":{` + joined(60, func(i int) string {
 			return fmt.Sprintf(`"^%d[\\pL\\pN]{1000}%s$":{}`, i, strings.Repeat(`x`, 980))
 		}) + `}}`, `{}`, "expensive"},
 		{
-			"2,000 patternProperties", `{"patternProperties":{` + list(1990, func(i int) string { return fmt.Sprintf(`"x%d":{}`, i) }) + `}}`,
-			`{` + list(20_000, func(i int) string { return fmt.Sprintf(`"property-number-%d":%d`, i, i) }) + `}`, "expensive",
+			"2,000 patternProperties", `{"patternProperties":{` + joined(1990, func(i int) string { return fmt.Sprintf(`"x%d":{}`, i) }) + `}}`,
+			`{` + joined(20_000, func(i int) string { return fmt.Sprintf(`"property-number-%d":%d`, i, i) }) + `}`, "expensive",
 		},
-		{"uniqueItems on 30,000 objects", `{"uniqueItems":true}`, `[` + list(30_000, func(i int) string { return fmt.Sprintf(`{"a":%d}`, i) }) + `]`, "valid"},
-		{"uniqueItems on big exponents", `{"uniqueItems":true}`, `[` + list(6_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]`, "expensive"},
-		{"enum of big exponents", `{"enum":[` + list(5_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]}`, `1e9999`, "expensive"},
+		{"uniqueItems on 30,000 objects", `{"uniqueItems":true}`, `[` + joined(30_000, func(i int) string { return fmt.Sprintf(`{"a":%d}`, i) }) + `]`, "valid"},
+		{"uniqueItems on big exponents", `{"uniqueItems":true}`, `[` + joined(6_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]`, "expensive"},
+		{"enum of big exponents", `{"enum":[` + joined(5_000, func(i int) string { return fmt.Sprintf(`1e9%03d`, i%1000) }) + `]}`, `1e9999`, "expensive"},
 		{"multipleOf with big exponents", `{"multipleOf":3e-9999}`, `1e9999`, "invalid"},
 		{"exponent beyond any bound", `{"minimum":1}`, `1e9999999`, "expensive"},
-		{"integer type on big exponents", `{"items":{"type":"integer"}}`, `[` + list(20_000, func(int) string { return `1e9999` }) + `]`, "expensive"},
+		{"integer type on big exponents", `{"items":{"type":"integer"}}`, `[` + joined(20_000, func(int) string { return `1e9999` }) + `]`, "expensive"},
 		{"a million digits", `{"maximum":5}`, strings.Repeat("9", 1_000_000), "expensive"},
 		{
-			"enum of 12,000 strings x 20,000 items", `{"items":{"enum":[` + list(12_000, func(i int) string { return fmt.Sprintf(`"v%04d"`, i%10_000) }) + `]}}`,
-			`[` + list(20_000, func(int) string { return `"v9999"` }) + `]`, "expensive",
+			"enum of 12,000 strings x 20,000 items", `{"items":{"enum":[` + joined(12_000, func(i int) string { return fmt.Sprintf(`"v%04d"`, i%10_000) }) + `]}}`,
+			`[` + joined(20_000, func(int) string { return `"v9999"` }) + `]`, "expensive",
 		},
 		{
-			"oneOf of 1,900 objects x 5,000 items", `{"items":{"oneOf":[` + list(1_900, func(i int) string { return fmt.Sprintf(`{"type":"x%d"}`, i) }) + `]}}`,
-			`[` + list(5_000, func(int) string { return `1` }) + `]`, "schema",
+			"oneOf of 1,900 objects x 5,000 items", `{"items":{"oneOf":[` + joined(1_900, func(i int) string { return fmt.Sprintf(`{"type":"x%d"}`, i) }) + `]}}`,
+			`[` + joined(5_000, func(int) string { return `1` }) + `]`, "schema",
 		},
 		{
-			"oneOf of 1,900 constants x 5,000 items", `{"items":{"oneOf":[` + list(1_900, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}}`,
-			`[` + list(5_000, func(int) string { return `-1` }) + `]`, "expensive",
+			"oneOf of 1,900 constants x 5,000 items", `{"items":{"oneOf":[` + joined(1_900, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}}`,
+			`[` + joined(5_000, func(int) string { return `-1` }) + `]`, "expensive",
 		},
 		{
-			"200-way anyOf under items, 200 KB", `{"items":{"anyOf":[` + list(200, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i+9) }) + `]}}`,
-			`[` + list(60_000, func(int) string { return `"x"` }) + `]`, "expensive",
+			"200-way anyOf under items, 200 KB", `{"items":{"anyOf":[` + joined(200, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i+9) }) + `]}}`,
+			`[` + joined(60_000, func(int) string { return `"x"` }) + `]`, "expensive",
 		},
 		{
-			"unevaluatedProperties under 1,500 allOf", `{"unevaluatedProperties":false,"allOf":[` + list(1_500, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) }) + `]}`,
-			`{` + list(1_500, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`, "expensive",
+			"unevaluatedProperties under 1,500 allOf", `{"unevaluatedProperties":false,"allOf":[` + joined(1_500, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) }) + `]}`,
+			`{` + joined(1_500, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`, "expensive",
 		},
 		{"$dynamicRef through 800 resources", dynamicChain(800), nest("[", "", "]", 12), "expensive"},
 		{"$dynamicRef through 20 resources", dynamicChain(20), nest("[", "", "]", 12), "valid"},
-		{"50,000 errors", `{"type":"array","items":{"type":"string"}}`, `[` + list(50_000, func(int) string { return `1` }) + `]`, "invalid"},
-		{"200,000 errors, deeper schema", `{"items":{"type":"integer","minimum":5,"maximum":-5,"multipleOf":7}}`, `[` + list(200_000, func(int) string { return `1` }) + `]`, "expensive"},
+		{"50,000 errors", `{"type":"array","items":{"type":"string"}}`, `[` + joined(50_000, func(int) string { return `1` }) + `]`, "invalid"},
+		{"200,000 errors, deeper schema", `{"items":{"type":"integer","minimum":5,"maximum":-5,"multipleOf":7}}`, `[` + joined(200_000, func(int) string { return `1` }) + `]`, "expensive"},
 		{"$schema is the schema", `{"$schema":"mcpcat://schema/root"}`, `1`, "unsupported"},
-		{"1,900 references to unknown places", `{"x":{` + list(1_900, func(i int) string { return fmt.Sprintf(`"y%d":{}`, i) }) + `},"allOf":[` +
-			list(1_900, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/y%d"}`, i) }) + `]}`, `1`, "expensive"},
+		{"1,900 references to unknown places", `{"x":{` + joined(1_900, func(i int) string { return fmt.Sprintf(`"y%d":{}`, i) }) + `},"allOf":[` +
+			joined(1_900, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/y%d"}`, i) }) + `]}`, `1`, "expensive"},
 		{"990 references into $defs of draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","$defs":{` + numbered(0, 990, `"d%d":{"type":"string"}`) + `},"anyOf":[` +
 			numbered(0, 990, `{"$ref":"#/$defs/d%d"}`) + `]}`, `1`, "expensive"},
 		{"220 references into $defs of draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","$defs":{` + numbered(0, 220, `"d%d":{"type":"string"}`) + `},"anyOf":[` +
@@ -92,25 +92,25 @@ func vectors() []vector {
 		{"draft-07 regex format on the instance", `{"$schema":"http://json-schema.org/draft-07/schema#","format":"regex"}`, `"` + strings.Repeat(`\\pL{1000}`, 100_000) + `"`, "expensive"},
 		{
 			"draft-07 regex format on many instances", `{"$schema":"http://json-schema.org/draft-07/schema#","items":{"format":"regex"}}`,
-			`[` + list(5_000, func(int) string { return `"(abcdefgh){700}"` }) + `]`, "expensive",
+			`[` + joined(5_000, func(int) string { return `"(abcdefgh){700}"` }) + `]`, "expensive",
 		},
 		{
 			"draft-07 regex format", `{"$schema":"http://json-schema.org/draft-07/schema#","items":{"format":"regex"}}`,
-			`[` + list(50, func(i int) string { return fmt.Sprintf(`"(abcdefgh){70%d}"`, i%10) }) + `]`, "valid",
+			`[` + joined(50, func(i int) string { return fmt.Sprintf(`"(abcdefgh){70%d}"`, i%10) }) + `]`, "valid",
 		},
-		{"draft-07 enum of equal arrays", `{"$schema":"http://json-schema.org/draft-07/schema#","enum":[` + list(20, func(i int) string {
+		{"draft-07 enum of equal arrays", `{"$schema":"http://json-schema.org/draft-07/schema#","enum":[` + joined(20, func(i int) string {
 			return `[` + strings.Repeat("1,", 4_000) + fmt.Sprint(i) + `]`
 		}) + `]}`, `1`, "expensive"},
 		{"long property name above many", `{"properties":{"` + strings.Repeat("x", 200_000) + `":{"properties":{` +
-			list(1_900, func(i int) string { return fmt.Sprintf(`"p%04d":{}`, i) }) + `}}}}`, `1`, "expensive"},
+			joined(1_900, func(i int) string { return fmt.Sprintf(`"p%04d":{}`, i) }) + `}}}}`, `1`, "expensive"},
 		{"medium property name above many", `{"properties":{"` + strings.Repeat("x", 200) + `":{"properties":{` +
-			list(1_900, func(i int) string { return fmt.Sprintf(`"p%04d":{}`, i) }) + `}}}}`, `1`, "valid"},
+			joined(1_900, func(i int) string { return fmt.Sprintf(`"p%04d":{}`, i) }) + `}}}}`, `1`, "valid"},
 		{"long identifier under many references", `{"$id":"https://x.example/` + strings.Repeat("x", 100_000) + `","anyOf":[` +
-			list(1_900, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `],"$defs":{"a":true}}`, `1`, "expensive"},
+			joined(1_900, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `],"$defs":{"a":true}}`, `1`, "expensive"},
 		{"many references", `{"$id":"https://x.example/` + strings.Repeat("x", 450) + `","anyOf":[` +
-			list(1_900, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `],"$defs":{"a":true}}`, `1`, "valid"},
-		{"2,000 flat subschemas", `{"properties":{` + list(1_990, func(i int) string { return fmt.Sprintf(`"property%04d":{"type":"string","minLength":1}`, i) }) + `}}`, `{}`, "valid"},
-		{"unique small arrays of big arrays", `{"uniqueItems":true}`, `[` + list(20, func(i int) string {
+			joined(1_900, func(int) string { return `{"$ref":"#/$defs/a"}` }) + `],"$defs":{"a":true}}`, `1`, "valid"},
+		{"2,000 flat subschemas", `{"properties":{` + joined(1_990, func(i int) string { return fmt.Sprintf(`"property%04d":{"type":"string","minLength":1}`, i) }) + `}}`, `{}`, "valid"},
+		{"unique small arrays of big arrays", `{"uniqueItems":true}`, `[` + joined(20, func(i int) string {
 			return `[` + strings.Repeat("1,", 10_000) + fmt.Sprint(i) + `]`
 		}) + `]`, "expensive"},
 		{"a quarter of a million values", `{"items":{"items":{"type":"integer"}}}`, `[` + strings.TrimSuffix(strings.Repeat(`[`+strings.TrimSuffix(strings.Repeat("1,", 100), ",")+`],`, 3_000), ",") + `]`, "expensive"},
@@ -126,7 +126,7 @@ func nestWide(levels, width int) string {
 }
 
 func dynamicChain(n int) string {
-	return `{"$id":"https://x.example/r0","$dynamicAnchor":"n","type":"array","items":{"$dynamicRef":"#n"},"$defs":{` + list(n, func(i int) string {
+	return `{"$id":"https://x.example/r0","$dynamicAnchor":"n","type":"array","items":{"$dynamicRef":"#n"},"$defs":{` + joined(n, func(i int) string {
 		return fmt.Sprintf(`"d%d":{"$id":"https://x.example/r%d","$dynamicAnchor":"n","items":{"$dynamicRef":"#n"}}`, i, i+1)
 	}) + `}}`
 }

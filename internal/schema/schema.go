@@ -38,12 +38,19 @@ const (
 	// against an opaque URI every relative reference would resolve to the document itself.
 	location = base + "root"
 	base     = "mcpcat://schema/"
+
+	// What a compiled schema takes, measured.
+	bytesOfSubschema   = 1_300
+	bytesOfText        = 6
+	bytesOfInstruction = 64
 )
 
-// Schema is a compiled schema. It is immutable and safe for concurrent use; whoever compiles one keeps it.
+// Schema is a compiled schema. It is immutable and safe for concurrent use. Whoever compiles one keeps it, or leaves that
+// to a Ref.
 type Schema struct {
 	compiled *jsonschema.Schema
 	graph    *graph
+	size     int64 // estimated memory in bytes
 }
 
 // Compile compiles one schema, which is a JSON object, true or false.
@@ -108,7 +115,8 @@ func Compile(schema []byte) (*Schema, error) {
 		return nil, err
 	}
 	compiling = false
-	return &Schema{compiled: compiled, graph: g}, nil
+	size := bytesOfSubschema*int64(len(g.order)) + bytesOfText*int64(len(schema)) + bytesOfInstruction*int64(found.patterns.program)
+	return &Schema{compiled: compiled, graph: g, size: size}, nil
 }
 
 // noLoader refuses everything: a schema is one document.
