@@ -156,15 +156,15 @@ var protocolMethods = map[string]bool{
 func checkExtension(method string) string {
 	switch {
 	case method == "" || len(method) > maxExcerpt:
-		return "method is empty or longer than 256 bytes"
+		return "it is empty or longer than 256 bytes"
 	case !isPrintable(method, " \"\\"):
-		return "method has characters other than printable ASCII"
+		return "it has characters other than printable ASCII"
 	case protocolMethods[method]:
-		return "belongs to the protocol, Call sends extension methods only"
+		return "it belongs to the protocol, and Call sends extension methods only"
 	case strings.HasPrefix(method, "notifications/"), strings.HasPrefix(method, "rpc."):
-		return "is no method of a request"
+		return "it is no method of a request"
 	case strings.HasPrefix(method, "tasks/"):
-		return "was removed from the protocol"
+		return "it was removed from the protocol"
 	}
 	return ""
 }

@@ -80,11 +80,21 @@ type Error struct {
 	Message string
 	// Data is the member data, nil if absent.
 	Data strictjson.Value
+	// Shown stands for Message where it is printed, if a transport found in it what must not be; "" if it did not.
+	Shown string
+}
+
+// Text returns the message as it may be printed, once it is escaped and cut.
+func (e *Error) Text() string {
+	if e.Shown != "" {
+		return e.Shown
+	}
+	return e.Message
 }
 
 // Error returns code and message, the latter quoted and cut at 256 bytes.
 func (e *Error) Error() string {
-	m := e.Message
+	m := e.Text()
 	if len(m) > maxExcerpt {
 		m = m[:maxExcerpt]
 	}

@@ -98,8 +98,19 @@ func (x *exchange) echo(m *jsonrpc.Message) error {
 	return &FramingError{Reason: reason, Excerpt: x.quote(m.Raw), Echo: echo}
 }
 
+// show takes what was sent in configured headers out of the text of an error that is printed. The message itself stays.
+func (x *exchange) show(m *jsonrpc.Message) {
+	if m.Kind != jsonrpc.Failure {
+		return
+	}
+	if shown := string(redact([]byte(m.Err.Message), x.header, x.h.static, x.call.Params)); shown != m.Err.Message {
+		m.Err.Shown = shown
+	}
+}
+
 // correlate refuses a response that is not this request's.
 func (x *exchange) correlate(m *jsonrpc.Message) error {
+	x.show(m)
 	if m.ID == x.call.ID {
 		return nil
 	}
@@ -146,6 +157,7 @@ func (x *exchange) refused(resp *http.Response, media string) (*jsonrpc.Message,
 	if media == mediaJSON {
 		if m, err := jsonrpc.Decode(body, x.h.limits.json()); err == nil && m.Kind == jsonrpc.Failure {
 			if m.ID == x.call.ID && resp.StatusCode >= 400 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+				x.show(m)
 				return m, nil
 			}
 			rpc = m.Err

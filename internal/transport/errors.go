@@ -207,6 +207,6 @@ func (e *ExitError) Unwrap() error { return e.Err }
 
 func appendRPC(b *strings.Builder, rpc *jsonrpc.Error) {
 	if rpc != nil {
-		fmt.Fprintf(b, `: JSON-RPC error %d "%s"`, rpc.Code, excerpt([]byte(rpc.Message), defaultExcerpt))
+		fmt.Fprintf(b, `: JSON-RPC error %d "%s"`, rpc.Code, excerpt([]byte(rpc.Text()), defaultExcerpt))
 	}
 }

@@ -399,7 +399,10 @@ type textError struct {
 }
 
 func (e *textError) Error() string { return e.text }
-func (e *textError) Unwrap() error { return e.err }
+
+// Is and As look into the error; Unwrap would hand its own text to whoever prints the whole chain.
+func (e *textError) Is(target error) bool { return errors.Is(e.err, target) }
+func (e *textError) As(target any) bool   { return errors.As(e.err, target) }
 
 // quote makes text of the server printable and takes out what we have sent in configured headers.
 func (x *exchange) quote(text []byte) string {
