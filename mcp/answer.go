@@ -215,7 +215,7 @@ func checkSampled(v, params strictjson.Value) *fault {
 	}
 	for _, name := range use.tools {
 		if !slices.Contains(offered, name) {
-			return faultf("uses tool %s, which the request does not offer", quote(name)).under("content")
+			return faultf("uses tool %s, which the request does not offer", peer(name)).under("content")
 		}
 	}
 	return nil

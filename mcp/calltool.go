@@ -75,7 +75,7 @@ func (c *Client) CallTool(ctx context.Context, params *CallToolParams) (*Round[C
 		return nil, err
 	}
 	if done := round.Complete; done != nil && output != nil && !done.IsError {
-		if err := checkOutput(params.Tool.Name, output, done); err != nil {
+		if err := c.checkOutput(params.Tool.Name, output, done); err != nil {
 			return nil, err
 		}
 	}
@@ -135,10 +135,11 @@ func (c *Client) newCall(params *CallToolParams) (*request, *schema.Schema, erro
 }
 
 // checkOutput holds structuredContent against the outputSchema.
-func checkOutput(tool string, output *schema.Schema, r *CallToolResult) error {
+func (c *Client) checkOutput(tool string, output *schema.Schema, r *CallToolResult) error {
 	if r.StructuredContent == nil {
 		return &SchemaError{Tool: tool, Reason: "structuredContent is missing, and the tool has an outputSchema", Delivered: true}
 	}
+	tool = c.redacted([]string{tool})[0]
 	err := output.Validate(r.StructuredContent)
 	var invalid *schema.ValidationError
 	switch {
@@ -146,9 +147,9 @@ func checkOutput(tool string, output *schema.Schema, r *CallToolResult) error {
 		return nil
 	case errors.As(err, &invalid):
 		return &SchemaError{
-			Tool: tool, Path: invalid.InstancePointer, Keyword: invalid.Keyword,
+			Tool: tool, Path: c.redactedPointer(invalid.InstancePointer), Keyword: invalid.Keyword,
 			Reason: "does not conform to the outputSchema", Delivered: true, Err: err,
 		}
 	}
-	return &SchemaError{Tool: tool, Reason: "structuredContent could not be checked: " + err.Error(), Delivered: true, Err: err}
+	return &SchemaError{Tool: tool, Reason: "structuredContent could not be checked: " + c.redacted([]string{err.Error()})[0], Delivered: true, Err: err}
 }

@@ -78,7 +78,7 @@ func (c *Client) Complete(ctx context.Context, params *CompleteParams) (*Complet
 		return nil, err
 	}
 	done, f := decodeCompleteResult(result)
-	return done, f.err(methodComplete)
+	return done, f.hide(c.opts.redact).err(methodComplete)
 }
 
 // encodeCompletion returns the members of params behind _meta, with a comma in front.

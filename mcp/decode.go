@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,16 +21,73 @@ type fault struct {
 	reason string
 	limit  *LimitError
 	cause  error // of a codec of the caller's, never part of the reason
+
+	// What path and reason are made of, for hide: peer text in it is whole.
+	names  []string // of the path, the innermost first
+	format string
+	args   []any
+	about  []about
+}
+
+// about is what stands in front of a reason: an item, or the message itself if name is "".
+type about struct{ kind, name string }
+
+func (a about) String() string {
+	if a.name == "" {
+		return a.kind + ": "
+	}
+	return a.kind + " " + quote(a.name) + ": "
 }
 
 func (f *fault) Error() string { return f.path + ": " + f.reason }
 
 func faultf(format string, args ...any) *fault {
-	return &fault{reason: fmt.Sprintf(format, args...)}
+	return &fault{reason: fmt.Sprintf(format, args...), format: format, args: args}
 }
 
 func tooMuch(what string, limit int, unit string) *fault {
-	return &fault{limit: &LimitError{What: what, Max: int64(limit), Unit: unit}}
+	return tooMuchf(limit, unit, "%s", what)
+}
+
+// tooMuchf is tooMuch for what has peer text in it, see peer.
+func tooMuchf(limit int, unit, format string, args ...any) *fault {
+	f := faultf(format, args...)
+	f.limit = &LimitError{What: f.reason, Max: int64(limit), Unit: unit}
+	return f
+}
+
+// hide is f with its peer text redacted, before anything of it is cut or escaped.
+func (f *fault) hide(redact func([]byte) []byte) *fault {
+	if f == nil || redact == nil {
+		return f
+	}
+	clean := func(s string) string { return string(redact([]byte(s))) }
+	g := &fault{cause: f.cause, names: f.names, format: f.format, args: f.args, about: f.about}
+	for _, name := range f.names {
+		g.path = pathStep(clean(name)) + g.path
+	}
+	args := slices.Clone(f.args)
+	for i, arg := range args {
+		if p, ok := arg.(peer); ok {
+			args[i] = peer(clean(string(p)))
+		}
+	}
+	g.reason = f.reason
+	if f.format != "" {
+		g.reason = fmt.Sprintf(f.format, args...)
+		for _, a := range f.about {
+			if a.name != "" {
+				a.name = clean(a.name)
+			}
+			g.reason = a.String() + g.reason
+		}
+	}
+	if f.limit != nil {
+		limit := *f.limit
+		limit.What = g.reason
+		g.limit = &limit
+	}
+	return g
 }
 
 // under puts a member name in front of f's path.
@@ -37,29 +95,37 @@ func (f *fault) under(name string) *fault {
 	if f == nil {
 		return nil
 	}
+	f.names = append(f.names, name)
+	f.path = pathStep(name) + f.path
+	return f
+}
+
+// pathStep is one step of a path in an error: cut and escaped.
+func pathStep(name string) string {
 	if len(name) > maxExcerpt {
 		name = strings.ToValidUTF8(name[:maxExcerpt], "") + "..."
 	}
-	f.path = "/" + pointerEscape.Replace(strings.Trim(strconv.Quote(name), `"`)) + f.path
-	return f
+	return "/" + pointerEscape.Replace(strings.Trim(strconv.Quote(name), `"`))
 }
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
 // at puts an index in front of f's path.
 func (f *fault) at(i int) *fault {
-	if f != nil {
-		f.path = "/" + strconv.Itoa(i) + f.path
-	}
-	return f
+	return f.under(strconv.Itoa(i))
 }
 
 // of names the item that f is about, in front of its reason.
 func (f *fault) of(kind, name string) *fault {
 	if f != nil && f.limit == nil {
-		f.reason = kind + " " + quote(name) + ": " + f.reason
+		f.front(about{kind, name})
 	}
 	return f
+}
+
+func (f *fault) front(a about) {
+	f.about = append(f.about, a)
+	f.reason = a.String() + f.reason
 }
 
 // err is f as an error of the package: a *LimitError or a *ProtocolError. It is nil if f is.
@@ -207,7 +273,7 @@ func asScope(v strictjson.Value) (CacheScope, *fault) {
 	case CachePublic, CachePrivate:
 		return scope, nil
 	}
-	return "", faultf("is %s, want \"public\" or \"private\"", quote(s)).under("cacheScope")
+	return "", faultf("is %s, want \"public\" or \"private\"", peer(s)).under("cacheScope")
 }
 
 // Members of _meta and result types of the protocol.
@@ -247,7 +313,7 @@ func onlyComplete(method string, result strictjson.Value) *fault {
 }
 
 func unknownType(typ string) *fault {
-	return faultf("is %s, which is no result type of this revision", quote(typ)).under("resultType")
+	return faultf("is %s, which is no result type of this revision", peer(typ)).under("resultType")
 }
 
 // decodeResultMeta reads the _meta of a result and the server's identity in it.
@@ -334,7 +400,7 @@ func decodeIcon(v strictjson.Value) (Icon, *fault) {
 		case "theme":
 			icon.Theme, f = asOptional(key, m)
 			if f == nil && *icon.Theme != "light" && *icon.Theme != "dark" {
-				f = faultf(`is %s, want "light" or "dark"`, quote(*icon.Theme)).under(key)
+				f = faultf(`is %s, want "light" or "dark"`, peer(*icon.Theme)).under(key)
 			}
 		}
 		if f != nil {

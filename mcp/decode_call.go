@@ -78,7 +78,7 @@ func decodeBlock(v strictjson.Value) (ContentBlock, *fault) {
 	case "resource":
 		return decodeEmbedded(v)
 	}
-	return nil, faultf("is %s, which is no kind of content", quote(typ)).under("type")
+	return nil, faultf("is %s, which is no kind of content", peer(typ)).under("type")
 }
 
 func asBlock[T ContentBlock](b T, f *fault) (ContentBlock, *fault) {
@@ -225,7 +225,7 @@ func decodeAnnotations(v strictjson.Value) (*Annotations, *fault) {
 			}
 			for i, who := range a.Audience {
 				if who != "user" && who != "assistant" {
-					f = faultf(`is %s, want "user" or "assistant"`, quote(who)).at(i).under(key)
+					f = faultf(`is %s, want "user" or "assistant"`, peer(who)).at(i).under(key)
 				}
 			}
 		case "priority":

@@ -67,7 +67,7 @@ func decodePromptArgument(v strictjson.Value, lim *Limits) (PromptArgument, *fau
 		switch key {
 		case "name":
 			name = true
-			a.Name, f = asName(key, m, "a prompt argument", lim)
+			a.Name, f = asName(key, m, "a prompt argument", "", lim)
 		case "title":
 			a.Title, f = asOptional(key, m)
 		case "description":
@@ -139,7 +139,7 @@ func decodePromptMessage(v strictjson.Value) (PromptMessage, *fault) {
 		case "role":
 			p.Role, f = asString(key, m)
 			if f == nil && p.Role != "user" && p.Role != "assistant" {
-				f = faultf(`is %s, want "user" or "assistant"`, quote(p.Role)).under(key)
+				f = faultf(`is %s, want "user" or "assistant"`, peer(p.Role)).under(key)
 			}
 		case "content":
 			p.Content, f = decodeBlock(m)

@@ -25,15 +25,18 @@ func decodeKey(v strictjson.Value, noun, member string, limit int) (string, *fau
 	case key == "":
 		return "", faultf("is empty, and nothing could refer to such a %s", noun).under(member)
 	case len(key) > limit:
-		return "", tooMuch(member+" of "+noun+" "+quote(key), limit, "bytes")
+		return "", tooMuchf(limit, "bytes", "%s of %s %s", member, noun, peer(key))
 	}
 	return key, nil
 }
 
-func asName(key string, v strictjson.Value, what string, lim *Limits) (string, *fault) {
+func asName(key string, v strictjson.Value, noun, of string, lim *Limits) (string, *fault) {
 	name, f := asString(key, v)
 	if f == nil && len(name) > lim.NameBytes {
-		return "", tooMuch("name of "+what, lim.NameBytes, "bytes")
+		if of == "" {
+			return "", tooMuch("name of "+noun, lim.NameBytes, "bytes")
+		}
+		return "", tooMuchf(lim.NameBytes, "bytes", "name of %s %s", noun, peer(of))
 	}
 	return name, f
 }
@@ -70,7 +73,7 @@ func (r *Resource) decodeMembers(v strictjson.Value, lim *Limits) *fault {
 			r.URI, f = asString(key, m)
 		case "name":
 			name = true
-			r.Name, f = asName(key, m, "resource "+quote(r.URI), lim)
+			r.Name, f = asName(key, m, "resource", r.URI, lim)
 		case "title":
 			r.Title, f = asOptional(key, m)
 		case "description":
@@ -118,7 +121,7 @@ func (t *ResourceTemplate) decodeMembers(v strictjson.Value, lim *Limits) *fault
 		switch key {
 		case "name":
 			name = true
-			t.Name, f = asName(key, m, "resource template "+quote(t.URITemplate), lim)
+			t.Name, f = asName(key, m, "resource template", t.URITemplate, lim)
 		case "title":
 			t.Title, f = asOptional(key, m)
 		case "description":

@@ -72,9 +72,9 @@ func checkSchema(key, tool string, v strictjson.Value, lim *Limits) *fault {
 	}
 	switch {
 	case len(v) > lim.SchemaBytes:
-		return tooMuch(key+" of tool "+quote(tool), lim.SchemaBytes, "bytes")
+		return tooMuchf(lim.SchemaBytes, "bytes", "%s of tool %s", key, peer(tool))
 	case deeper(v, lim.SchemaDepth):
-		return tooMuch(key+" of tool "+quote(tool), lim.SchemaDepth, "levels")
+		return tooMuchf(lim.SchemaDepth, "levels", "%s of tool %s", key, peer(tool))
 	}
 	if dialect, ok := v.Get("$schema"); ok {
 		_, f := asString("$schema", dialect)

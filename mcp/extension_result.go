@@ -103,7 +103,7 @@ func (r *ExtensionRegistry) result(result strictjson.Value, declared *ClientCapa
 	}
 	value, err := c.decode(jsontext.Value(result))
 	if err != nil {
-		return nil, &fault{reason: "result of type " + quote(typ) + " is refused by the codec of its extension", cause: err}
+		return nil, refusedByCodec(typ, err)
 	}
 	return &ExtensionResult{Wire: Wire{result}, Type: typ, Extension: c.extension, codec: c, value: value}, nil
 }
@@ -222,4 +222,10 @@ func (r *ExtensionRegistry) checkMeta(m *RequestMeta, declared *ClientCapabiliti
 		}
 	}
 	return ""
+}
+
+func refusedByCodec(typ string, err error) *fault {
+	f := faultf("result of type %s is refused by the codec of its extension", peer(typ))
+	f.cause = err
+	return f
 }

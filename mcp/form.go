@@ -144,7 +144,7 @@ func (field *formField) decodeString(p strictjson.Value) *fault {
 			field.max, f = asCount(key, m)
 		case "format":
 			if field.format, f = asString(key, m); f == nil && formFormats[field.format] == nil {
-				f = faultf(`is %s, want "email", "uri", "date" or "date-time"`, quote(field.format)).under(key)
+				f = faultf(`is %s, want "email", "uri", "date" or "date-time"`, peer(field.format)).under(key)
 			}
 		case "default":
 			_, f = asString(key, m)

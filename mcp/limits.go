@@ -141,6 +141,7 @@ type options struct {
 	timeouts     Timeouts
 	limits       Limits
 	extensions   *ExtensionRegistry
+	redact       func([]byte) []byte
 }
 
 // WithClientInfo sets the identity that every request carries as clientInfo. Name must not be empty. The default names
@@ -159,6 +160,18 @@ func WithCapabilities(c ClientCapabilities) Option {
 // WithTimeouts sets the timeouts.
 func WithTimeouts(t Timeouts) Option {
 	return func(o *options) { o.timeouts = t }
+}
+
+// WithRedactor makes everything that is said for people about the server pass through redact, so that a server which
+// repeats what it was given (a token in a header, a password in its environment) does not bring it into logs: the texts of
+// errors and the peer text in their fields, the end of a child's standard error, and Progress.Message. Each piece of
+// peer text is redacted whole, before it is cut or escaped. Redact returns what may be shown; it must not change what it
+// is given, and it is called by several goroutines.
+//
+// What is data stays as it was received: results, definitions, digests, log messages, everything that has a Raw, and
+// Message and Data of an *RPCError, whose Error is redacted. The text of a *ToolError is that of a result.
+func WithRedactor(redact func(text []byte) []byte) Option {
+	return func(o *options) { o.redact = redact }
 }
 
 // WithLimits sets the limits; fields that are zero here are taken from the transport's Limits, then from the defaults.

@@ -90,7 +90,7 @@ func (k *listKind[P, T]) list(ctx context.Context, c *Client, params *ListParams
 		return none, err
 	}
 	page, f := k.decode(result, &c.opts.limits, c.kind.headers)
-	return page, f.err(k.method)
+	return page, f.hide(c.opts.redact).err(k.method)
 }
 
 // ask sends one request with the JSON text of the cursor, nil for none.
@@ -237,11 +237,11 @@ func (w *walk[P, T]) next(ctx context.Context, known P) (P, error) {
 	if known == none || !bytes.Equal(known.info().raw, result) {
 		var f *fault
 		if page, f = w.kind.decode(result, &w.c.opts.limits, w.c.kind.headers); f != nil {
-			return none, f.err(w.kind.method)
+			return none, f.hide(w.c.opts.redact).err(w.kind.method)
 		}
 	}
 	if f := w.state.add(page); f != nil {
-		return none, f.err(w.kind.method)
+		return none, f.hide(w.c.opts.redact).err(w.kind.method)
 	}
 	// The cursor goes back as the token it came as.
 	w.cursor, _ = page.info().raw.Get("nextCursor")
@@ -271,7 +271,7 @@ func (s *walkState[P, T]) add(page P) *fault {
 	p := page.info()
 	if p.NextCursor != nil {
 		if s.cursors[*p.NextCursor] {
-			return faultf("repeated cursor %s: the list would never end", quote(*p.NextCursor)).under("nextCursor")
+			return faultf("repeated cursor %s: the list would never end", peer(*p.NextCursor)).under("nextCursor")
 		}
 		s.cursors[*p.NextCursor] = true
 	}
@@ -307,7 +307,7 @@ func (s *walkState[P, T]) add(page P) *fault {
 
 func (s *walkState[P, T]) once(key string) *fault {
 	if s.keys[key] {
-		return faultf("%s %s is listed twice, again on page %d", s.kind.noun, quote(key), s.pages).under(s.kind.member)
+		return faultf("%s %s is listed twice, again on page %d", s.kind.noun, peer(key), s.pages).under(s.kind.member)
 	}
 	s.keys[key] = true
 	return nil
@@ -369,7 +369,7 @@ func (k *listKind[P, T]) decodeItems(list strictjson.Value, lim *Limits) ([]*T, 
 		}
 		item, f := k.item(e, lim)
 		if f == nil && seen[k.key(item)] {
-			f = faultf("%s %s is listed twice", k.noun, quote(k.key(item)))
+			f = faultf("%s %s is listed twice", k.noun, peer(k.key(item)))
 		}
 		if f != nil {
 			return nil, f.at(i)

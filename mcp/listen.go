@@ -293,7 +293,7 @@ func (c *Client) route(m *jsonrpc.Message) {
 		}
 		failed := false
 		for _, other := range others {
-			if !late && other.end(SubscriptionViolated, f.in(m.Method).err(methodListen), nil) {
+			if !late && other.end(SubscriptionViolated, f.in(m.Method).hide(c.opts.redact).err(methodListen), nil) {
 				failed = true
 			}
 		}
@@ -344,7 +344,7 @@ func foreignID() *fault {
 func (f *fault) in(message string) *fault {
 	g := *f
 	if g.limit == nil {
-		g.reason = message + ": " + g.reason
+		g.front(about{kind: message})
 	}
 	return &g
 }

@@ -18,6 +18,7 @@ type notes struct {
 	id      string
 	limits  *Limits
 	dropped *atomic.Uint64
+	redact  func([]byte) []byte
 	claimed *bool // on stdio, where other requests see the notification too: Client.claimed; nil over HTTP
 
 	queue chan func()
@@ -31,7 +32,7 @@ type notes struct {
 }
 
 func (c *Client) newNotes(r *request) *notes {
-	n := &notes{meta: r.meta, id: r.id.Raw(), limits: &c.opts.limits, dropped: &c.dropped}
+	n := &notes{meta: r.meta, id: r.id.Raw(), limits: &c.opts.limits, redact: c.opts.redact, dropped: &c.dropped}
 	if c.kind.lines {
 		n.claimed = &c.claimed
 	}
@@ -118,6 +119,9 @@ func (n *notes) takeProgress(params strictjson.Value) taking {
 		message, f := asString("message", v)
 		if f != nil {
 			return refused
+		}
+		if n.redact != nil {
+			message = string(n.redact([]byte(message)))
 		}
 		if len(message) > maxNoteBytes {
 			message = strings.ToValidUTF8(message[:maxNoteBytes], "")

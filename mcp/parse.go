@@ -52,7 +52,7 @@ func ParseReadResourceResult(result []byte) (*ReadResourceResult, error) {
 	}
 	typ, f := resultType(v)
 	if f == nil && typ != typeComplete {
-		f = faultf(`is %s, want "complete"`, quote(typ)).under("resultType")
+		f = faultf(`is %s, want "complete"`, peer(typ)).under("resultType")
 	}
 	if f != nil {
 		return nil, f.err(methodResourcesRead)

@@ -22,6 +22,12 @@ func quote(s string) string {
 	return strconv.Quote(s[:cut]) + "..."
 }
 
+// peer is text of the peer among the arguments of a fault. It prints as quote returns it; as long as it is whole, it can be
+// redacted.
+type peer string
+
+func (p peer) String() string { return quote(string(p)) }
+
 // quoteList quotes at most eight strings.
 func quoteList(list []string) string {
 	var b strings.Builder

@@ -31,7 +31,7 @@ func doRound[T any](ctx context.Context, c *Client, r *request, decode func(stri
 	}
 	round, f := decodeRound(result, r.declared, decode)
 	if f != nil {
-		return nil, f.err(r.method)
+		return nil, f.hide(c.opts.redact).err(r.method)
 	}
 	if round.InputRequired != nil {
 		round.InputRequired.origin = r.subject()
@@ -144,7 +144,7 @@ func (r *InputRequest) check() *fault {
 		}
 		return f
 	default:
-		return faultf("is %s, which no round may ask for", quote(r.Method)).under("method")
+		return faultf("is %s, which no round may ask for", peer(r.Method)).under("method")
 	}
 	if r.Params == nil {
 		return missing("params", "an object")
@@ -172,7 +172,7 @@ func checkElicit(params strictjson.Value) *fault {
 		return f
 	case "form":
 	default:
-		return faultf(`is %s, want "form" or "url"`, quote(mode)).under("mode")
+		return faultf(`is %s, want "form" or "url"`, peer(mode)).under("mode")
 	}
 	schema, ok := params.Get("requestedSchema")
 	if !ok {

@@ -62,7 +62,7 @@ func checkSample(params strictjson.Value) *fault {
 func asOneOf(name string, v strictjson.Value, want ...string) *fault {
 	s, f := asString(name, v)
 	if f == nil && !slices.Contains(want, s) {
-		f = faultf("is %s, want one of %s", quote(s), quoteList(want)).under(name)
+		f = faultf("is %s, want one of %s", peer(s), quoteList(want)).under(name)
 	}
 	return f
 }
@@ -121,7 +121,7 @@ func sampleTools(v strictjson.Value) ([]string, *fault) {
 		}
 		t, f := decodeTool(e, &limits)
 		if f == nil && slices.Contains(names, t.Name) {
-			f = faultf("tool %s is offered twice", quote(t.Name))
+			f = faultf("tool %s is offered twice", peer(t.Name))
 		}
 		if f != nil {
 			return nil, f.at(len(names)).under("tools")
@@ -149,19 +149,19 @@ func checkSampleMessages(v strictjson.Value) *fault {
 		}
 		for id := range use.results {
 			if !open[id] {
-				return faultf("answers tool use %s, which the message before does not have", quote(id)).at(i)
+				return faultf("answers tool use %s, which the message before does not have", peer(id)).at(i)
 			}
 		}
 		for id := range open {
 			if !use.results[id] {
-				return faultf("does not answer tool use %s of the message before", quote(id)).at(i)
+				return faultf("does not answer tool use %s of the message before", peer(id)).at(i)
 			}
 		}
 		open = use.uses
 		i++
 	}
 	for id := range open {
-		return faultf("has tool use %s, which no message answers", quote(id)).at(i - 1)
+		return faultf("has tool use %s, which no message answers", peer(id)).at(i - 1)
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (u *sampleUse) block(v strictjson.Value) *fault {
 	case "tool_result":
 		return u.toolResult(v)
 	case "resource", "resource_link":
-		return faultf("is %s, which no sampling message may have", quote(typ)).under("type")
+		return faultf("is %s, which no sampling message may have", peer(typ)).under("type")
 	}
 	u.other++
 	_, f := decodeBlock(v)

@@ -237,7 +237,7 @@ func (s *Subscription) answer(m *jsonrpc.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.Kind == jsonrpc.Failure {
-		s.endLocked(SubscriptionRefused, answered(methodListen, m.Err), nil)
+		s.endLocked(SubscriptionRefused, s.client.answered(methodListen, m.Err), nil)
 		return
 	}
 	f := onlyComplete(methodListen, m.Result)
@@ -248,7 +248,7 @@ func (s *Subscription) answer(m *jsonrpc.Message) {
 		f = s.checkID(m.Result)
 	}
 	if f != nil {
-		s.endLocked(SubscriptionViolated, f.err(methodListen), nil)
+		s.endLocked(SubscriptionViolated, f.hide(s.client.opts.redact).err(methodListen), nil)
 		return
 	}
 	s.endLocked(SubscriptionEnded, nil, nil)
@@ -274,7 +274,7 @@ func (s *Subscription) take(m *jsonrpc.Message) {
 		return
 	}
 	if f := s.takeLocked(m); f != nil {
-		s.endLocked(SubscriptionViolated, f.in(m.Method).err(methodListen), nil)
+		s.endLocked(SubscriptionViolated, f.in(m.Method).hide(s.client.opts.redact).err(methodListen), nil)
 	}
 }
 

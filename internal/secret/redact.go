@@ -12,17 +12,23 @@ import (
 	"sync"
 )
 
-// MinRedacted is the length in bytes from which a value is looked for. Shorter values would take ordinary words out of
-// the text.
-const MinRedacted = 6
+// The lengths in bytes from which a value is looked for. A shorter one would be found in ordinary words.
+const (
+	// MinRedacted is for what is shown, where a find costs one word, and for what is to be pinned, where it costs a
+	// question that the operator can answer.
+	MinRedacted = 6
+	// MinWithheld is for what is held back as a whole when a value is found in it: an answer to an agent, and a file that
+	// mcpcat itself would write, which is full of words of its own.
+	MinWithheld = 8
+)
 
 // minLine is the length from which one line of a longer value is looked for by itself.
 const minLine = 16
 
 // Redactor replaces known secrets in bytes by Mask. It looks for each value of MinRedacted bytes or more as it is, in
-// base64 (both alphabets, at every alignment inside a longer encoded text), URL-encoded, escaped as in JSON and as in
-// Go, and for every line of 16 bytes or more of a value of several lines. What a program transforms in another way is
-// not found.
+// base64 (both alphabets, at every alignment inside a longer encoded text), URL-encoded, as a part of a JSON Pointer,
+// escaped as in JSON and as in Go, also twice, and for every line of 16 bytes or more of a value of several lines. What a
+// program transforms in another way is not found, nor is what was cut, wrapped or escaped before: redact first.
 //
 // The nil Redactor and one without values change nothing. A Redactor is immutable and safe for concurrent use.
 type Redactor struct {
@@ -61,6 +67,17 @@ func NewRedactor(values ...String) *Redactor {
 	return r
 }
 
+// AtLeast returns the values of n bytes or more.
+func AtLeast(n int, values ...String) []String {
+	var long []String
+	for _, v := range values {
+		if len(v.Expose()) >= n {
+			long = append(long, v)
+		}
+	}
+	return long
+}
+
 func addForms(seen map[string]bool, value string) {
 	if len(value) < MinRedacted {
 		return
@@ -76,25 +93,44 @@ func addForms(seen map[string]bool, value string) {
 		add(std)
 		add(strings.NewReplacer("+", "-", "/", "_").Replace(std))
 	}
-	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value), percentAll(value)} {
+	path := &url.URL{Path: value}
+	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value), path.EscapedPath(), percentAll(value)} {
 		add(escaped)
 		add(lowerHex(escaped))
 	}
-	if b, err := json.Marshal(value); err == nil {
-		add(string(b[1 : len(b)-1]))
+	for _, text := range []string{value, pointerEscape.Replace(value)} {
+		add(text)
+		for _, once := range quotings(text) {
+			add(once)
+			add(pointerEscape.Replace(once))
+			for _, twice := range quotings(once) {
+				add(twice)
+			}
+		}
+	}
+}
+
+// pointerEscape writes a member name as a part of a JSON Pointer (RFC 6901).
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// quotings returns text as it stands between the quotation marks of JSON and Go.
+func quotings(text string) []string {
+	var forms []string
+	if b, err := json.Marshal(text); err == nil {
+		forms = append(forms, string(b[1:len(b)-1]))
 	}
 	var plain bytes.Buffer
 	enc := json.NewEncoder(&plain)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err == nil {
+	if err := enc.Encode(text); err == nil {
 		inner := strings.TrimSuffix(plain.String(), "\n")
 		inner = inner[1 : len(inner)-1]
-		add(inner)
-		add(strings.ReplaceAll(inner, "/", `\/`))
+		forms = append(forms, inner, strings.ReplaceAll(inner, "/", `\/`))
 	}
-	for _, quoted := range []string{strconv.Quote(value), strconv.QuoteToASCII(value)} {
-		add(quoted[1 : len(quoted)-1])
+	for _, quoted := range []string{strconv.Quote(text), strconv.QuoteToASCII(text)} {
+		forms = append(forms, quoted[1:len(quoted)-1])
 	}
+	return forms
 }
 
 // base64Core returns the characters that encode value, and nothing else, when value begins shift bytes after a multiple
@@ -155,6 +191,9 @@ func (r *Redactor) RedactString(s string) string {
 	}
 	return string(r.Redact([]byte(s)))
 }
+
+// Holds reports whether text holds a known secret.
+func (r *Redactor) Holds(text []byte) bool { return !bytes.Equal(r.Redact(text), text) }
 
 // scan appends buf to out with finds replaced. The first covered bytes of buf belong to a find whose Mask is already
 // written. Unless final, it stops where the rest may be the beginning of a secret, and returns that rest and how much

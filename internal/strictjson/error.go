@@ -75,10 +75,36 @@ func quoteName(name []byte) string {
 	return strconv.QuoteToASCII(string(name))
 }
 
+// Redacted returns e with every member name in it as redact returns it, whole and before it is cut. src is the text that
+// e is about. e itself is not changed; a nil redact returns it.
+func (e *Error) Redacted(src []byte, redact func([]byte) []byte) *Error {
+	if redact == nil {
+		return e
+	}
+	r := *e
+	if e.Pointer != "" {
+		r.Pointer = redactedPointer(src, e.Offset, redact)
+	}
+	if e.Class == ClassDuplicate {
+		r.Reason = "duplicate member name"
+	}
+	if e.Class == ClassDuplicate && e.Offset < len(src) && src[e.Offset] == '"' {
+		if end, closed := stringEnd(src, e.Offset); closed {
+			r.Reason = duplicateReason(redact(appendUnescaped(nil, src[e.Offset+1:end-1])))
+		}
+	}
+	return &r
+}
+
+func duplicateReason(name []byte) string { return "duplicate member name " + quoteName(name) }
+
 // pointerAt finds the JSON Pointer of the value at offset off of src. The bytes before off are a prefix of a JSON text
 // except for what the parser has not looked at yet (equal names). Keeping the path while parsing would cost every good
 // text something; this costs a bad one a second look.
-func pointerAt(src []byte, off int) string {
+func pointerAt(src []byte, off int) string { return redactedPointer(src, off, nil) }
+
+// redactedPointer is pointerAt with each name as redact returns it.
+func redactedPointer(src []byte, off int, redact func([]byte) []byte) string {
 	type frame struct {
 		object, named bool
 		from, to      int // the name's text in src
@@ -125,10 +151,14 @@ scan:
 		case f.named:
 			b = append(b, '/')
 			name := src[f.from:f.to]
-			if len(name) > 6*maxExcerpt { // an escape takes at most six bytes for one
+			if redact == nil && len(name) > 6*maxExcerpt { // an escape takes at most six bytes for one
 				return string(append(b[:mark], "/..."...))
 			}
-			for _, c := range appendUnescaped(nil, name) {
+			plain := appendUnescaped(nil, name)
+			if redact != nil {
+				plain = redact(plain)
+			}
+			for _, c := range plain {
 				switch c {
 				case '~':
 					b = append(b, "~0"...)

@@ -408,7 +408,7 @@ func (p *parser) object(i, depth int) int {
 		refs, dup := p.sort(members)
 		if dup >= 0 {
 			m := &members[dup]
-			return p.fail(int(m.start), ClassDuplicate, "duplicate member name "+quoteName(p.name(m)))
+			return p.fail(int(m.start), ClassDuplicate, duplicateReason(p.name(m)))
 		}
 		if p.emit {
 			p.events[ev] = event{

@@ -49,6 +49,7 @@ func (x *exchange) answer(resp *http.Response) (*jsonrpc.Message, error) {
 	}
 	m, err := jsonrpc.Decode(body, x.h.limits.json())
 	if err != nil {
+		err = Redact(x.redact).decoding(err, body)
 		return nil, x.framing("the body is not a JSON-RPC message ("+err.Error()+")", body, err)
 	}
 	if m.Kind != jsonrpc.Result && m.Kind != jsonrpc.Failure {
@@ -98,15 +99,8 @@ func (x *exchange) echo(m *jsonrpc.Message) error {
 	return &FramingError{Reason: reason, Excerpt: x.quote(m.Raw), Echo: echo}
 }
 
-// show takes what was sent in configured headers out of the text of an error that is printed. The message itself stays.
-func (x *exchange) show(m *jsonrpc.Message) {
-	if m.Kind != jsonrpc.Failure {
-		return
-	}
-	if shown := string(redact([]byte(m.Err.Message), x.header, x.h.static, x.call.Params)); shown != m.Err.Message {
-		m.Err.Shown = shown
-	}
-}
+// show redacts the text of an error that is printed. The message itself stays.
+func (x *exchange) show(m *jsonrpc.Message) { Redact(x.redact).show(m.Err) }
 
 // correlate refuses a response that is not this request's.
 func (x *exchange) correlate(m *jsonrpc.Message) error {
@@ -161,12 +155,12 @@ func (x *exchange) refused(resp *http.Response, media string) (*jsonrpc.Message,
 				return m, nil
 			}
 			rpc = m.Err
-			rpc.Message = string(redact([]byte(rpc.Message), x.header, x.h.static, x.call.Params))
+			x.show(m)
 		}
 	}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		challenge := strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")
+		challenge := string(x.redact([]byte(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))))
 		return nil, &ChallengeError{Status: code, Challenge: challenge[:min(len(challenge), challengeBytes)], RPC: rpc}
 	case code < 300:
 		return nil, x.framing(fmt.Sprintf("HTTP status %d, which is no answer to a request", code), body, nil)

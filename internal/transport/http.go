@@ -46,6 +46,7 @@ type HTTPConfig struct {
 	// Connect bounds name resolution and TCP, and TLS once more. Zero means DefaultConnect.
 	Connect time.Duration
 	Limits  Limits
+	Redact  Redact
 	// TLS is used as it is, nil means Go's defaults.
 	TLS *tls.Config
 }
@@ -63,6 +64,7 @@ type HTTP struct {
 	authorize func(context.Context, http.Header) error
 	redirects int
 	limits    Limits
+	redact    Redact
 	transport *http.Transport
 	life      context.Context // ends with Close
 	end       context.CancelFunc
@@ -88,7 +90,7 @@ func NewHTTP(c HTTPConfig) (*HTTP, error) {
 		connect = DefaultConnect
 	}
 	h := &HTTP{
-		url: u, static: c.Headers, authorize: c.Authorize, redirects: c.Redirects, limits: c.Limits.withDefaults(),
+		url: u, static: c.Headers, authorize: c.Authorize, redirects: c.Redirects, limits: c.Limits.withDefaults(), redact: c.Redact,
 		conns: map[*conn]struct{}{}, empty: make(chan struct{}),
 	}
 	h.life, h.end = context.WithCancel(context.Background())
@@ -338,8 +340,8 @@ func (x *exchange) redirect(resp *http.Response, from *url.URL, hops int) (*url.
 		refused.Reason = "it names no place"
 		return nil, refused
 	}
-	shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}
-	refused.Location = excerpt(redact([]byte(shown.String()), x.header, x.h.static, x.call.Params), x.h.limits.ExcerptBytes)
+	shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: string(x.redact([]byte(to.Path)))}
+	refused.Location = x.quote([]byte(shown.String()))
 	to.Fragment, to.RawFragment = "", ""
 	switch {
 	case resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect:
@@ -404,7 +406,12 @@ func (e *textError) Error() string { return e.text }
 func (e *textError) Is(target error) bool { return errors.Is(e.err, target) }
 func (e *textError) As(target any) bool   { return errors.As(e.err, target) }
 
-// quote makes text of the server printable and takes out what we have sent in configured headers.
+// redact takes out of a text of the server what the configuration says, and what was sent in configured headers.
+func (x *exchange) redact(text []byte) []byte {
+	return redact(x.h.redact.of(text), x.header, x.h.static, x.call.Params)
+}
+
+// quote makes text of the server printable and takes out what nobody may read.
 func (x *exchange) quote(text []byte) string {
-	return excerpt(redact(text, x.header, x.h.static, x.call.Params), x.h.limits.ExcerptBytes)
+	return excerpt(x.redact(text), x.h.limits.ExcerptBytes)
 }

@@ -38,6 +38,7 @@ type StdioConfig struct {
 	// Grace is how long Close waits for the server to end by itself. Zero means DefaultGrace.
 	Grace  time.Duration
 	Limits Limits
+	Redact Redact
 	// Notify, if set, is given every notification, after the calls in flight have had it, whether or not there are any.
 	// What is said of Call.Notify holds for it; it may still be called while Close runs.
 	Notify func(*jsonrpc.Message)
@@ -60,7 +61,7 @@ func StartStdio(ctx context.Context, c StdioConfig) (*Stdio, error) {
 		return nil, &Error{Op: "start", Err: err}
 	}
 	s := newStdio(p.stdout, p.stdin, limits)
-	s.stray = c.Notify
+	s.redact, s.stray = c.Redact, c.Notify
 	s.proc, s.stderr, s.errDone = p, &tail{limit: limits.StderrBytes}, make(chan struct{})
 	s.wg.Go(s.read)
 	s.wg.Go(func() {

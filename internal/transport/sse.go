@@ -42,6 +42,7 @@ func (x *exchange) response(events *eventReader) (*jsonrpc.Message, error) {
 		data := []byte(event.Data)
 		m, err := jsonrpc.Decode(data, x.h.limits.json())
 		if err != nil {
+			err = Redact(x.redact).decoding(err, data)
 			return nil, x.framing("an event is not a JSON-RPC message ("+err.Error()+")", data, err)
 		}
 		switch m.Kind {

@@ -36,6 +36,7 @@ const (
 // Spec: 2026-07-28 basic/transports#stdio, basic/utilities/cancellation.
 type Stdio struct {
 	limits Limits
+	redact Redact
 	stray  func(*jsonrpc.Message) // nil, or given every notification after the calls had it
 	lines  *lineReader
 	out    *lineWriter
@@ -78,9 +79,9 @@ type listener struct {
 
 // NewPipe returns a connection that reads messages from r and writes them to w. Close closes both; closing must end a
 // Read and a Write that are under way, as it does for files, sockets and io.Pipe. Notify is as StdioConfig.Notify.
-func NewPipe(r io.ReadCloser, w io.WriteCloser, limits Limits, notify func(*jsonrpc.Message)) *Stdio {
+func NewPipe(r io.ReadCloser, w io.WriteCloser, limits Limits, redact Redact, notify func(*jsonrpc.Message)) *Stdio {
 	s := newStdio(r, w, limits.withDefaults())
-	s.stray = notify
+	s.redact, s.stray = redact, notify
 	s.wg.Go(s.read)
 	return s
 }
@@ -297,8 +298,10 @@ func asError(err error) *Error {
 func (s *Stdio) dispatch(line []byte) error {
 	m, err := jsonrpc.Decode(line, s.limits.json())
 	if err != nil {
-		return &FramingError{Reason: "stdout carries something that is not a JSON-RPC message (" + err.Error() + ")", Excerpt: excerpt(line, s.limits.ExcerptBytes), Err: err}
+		err = s.redact.decoding(err, line)
+		return &FramingError{Reason: "stdout carries something that is not a JSON-RPC message (" + err.Error() + ")", Excerpt: s.excerpt(line), Err: err}
 	}
+	s.redact.show(m.Err)
 	switch m.Kind {
 	case jsonrpc.Notification:
 		s.notify(m)
@@ -312,7 +315,7 @@ func (s *Stdio) dispatch(line []byte) error {
 		if echo {
 			reason = "the server sent the request back"
 		}
-		return &FramingError{Reason: reason, Excerpt: excerpt(line, s.limits.ExcerptBytes), Echo: echo}
+		return &FramingError{Reason: reason, Excerpt: s.excerpt(line), Echo: echo}
 	}
 	s.mu.Lock()
 	w := s.pending[m.ID]
@@ -330,7 +333,7 @@ func (s *Stdio) dispatch(line []byte) error {
 	case late:
 		return nil
 	}
-	return &ForeignIDError{Got: excerpt([]byte(m.ID.Raw()), s.limits.ExcerptBytes), RPC: m.Err}
+	return &ForeignIDError{Got: s.excerpt([]byte(m.ID.Raw())), RPC: m.Err}
 }
 
 func (s *Stdio) notify(m *jsonrpc.Message) {
@@ -356,7 +359,7 @@ func (s *Stdio) ended(err error) error {
 	case errors.Is(err, errLineTooLong):
 		return &LimitError{What: "a line on stdout", Limit: int64(s.limits.MessageBytes)}
 	case errors.As(err, &partial):
-		err = &FramingError{Reason: "stdout ended within a message", Excerpt: excerpt(partial.line, s.limits.ExcerptBytes), Err: io.ErrUnexpectedEOF}
+		err = &FramingError{Reason: "stdout ended within a message", Excerpt: s.excerpt(partial.line), Err: io.ErrUnexpectedEOF}
 	case errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed), errors.Is(err, io.ErrClosedPipe):
 		err = io.ErrUnexpectedEOF
 	}
@@ -392,7 +395,7 @@ func (s *Stdio) fail(e *Error, grace time.Duration) {
 	s.mu.Lock()
 	if s.err == nil {
 		if s.stderr != nil && e.Err != ErrClosed {
-			e.Stderr = excerptEnd(bytes.TrimSpace(s.stderr.Bytes()), s.limits.ExcerptBytes)
+			e.Stderr = excerptEnd(bytes.TrimSpace(s.StderrTail()), s.limits.ExcerptBytes)
 		}
 		s.err = e
 		close(s.done)
@@ -454,12 +457,24 @@ func (s *Stdio) Err() error {
 	return s.err
 }
 
-// StderrTail returns the end of what the child wrote to stderr so far, at most Limits.StderrBytes, as it was written.
+// excerpt is the beginning of foreign text for an error.
+func (s *Stdio) excerpt(text []byte) string { return excerpt(s.redact.of(text), s.limits.ExcerptBytes) }
+
+// StderrTail returns the end of what the child wrote to stderr so far, at most Limits.StderrBytes, redacted. If something
+// is redacted and the beginning has been dropped, so is the rest of the first line, which may hold the end of a secret.
 func (s *Stdio) StderrTail() []byte {
 	if s.stderr == nil {
 		return nil
 	}
-	return s.stderr.Bytes()
+	text, whole := s.stderr.end()
+	if s.redact == nil {
+		return text
+	}
+	text = s.redact.of(text)
+	if !whole {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	return text
 }
 
 func (s *Stdio) failure(delivered bool) error {

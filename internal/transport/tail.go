@@ -35,8 +35,14 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // Bytes returns a copy of what is kept, oldest first.
 func (t *tail) Bytes() []byte {
+	b, _ := t.end()
+	return b
+}
+
+// end is Bytes, and reports whether that is everything that was written.
+func (t *tail) end() (b []byte, whole bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := make([]byte, 0, len(t.ring))
-	return append(append(out, t.ring[t.next:]...), t.ring[:t.next]...)
+	return append(append(out, t.ring[t.next:]...), t.ring[:t.next]...), t.total == int64(len(t.ring))
 }

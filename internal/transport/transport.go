@@ -73,6 +73,37 @@ type Conn interface {
 	Err() error
 }
 
+// Redact takes out of a text of the server what nobody may read, before anything of it is cut or escaped for an error. It
+// must not change what it is given and is called by several goroutines. Nil takes out nothing.
+type Redact func([]byte) []byte
+
+// of returns what f leaves of text.
+func (f Redact) of(text []byte) []byte {
+	if f == nil || len(text) == 0 {
+		return text
+	}
+	return f(text)
+}
+
+// decoding is err, which jsonrpc.Decode had for text, with the member names in it redacted.
+func (f Redact) decoding(err error, text []byte) error {
+	var syntax *strictjson.Error
+	if f != nil && errors.As(err, &syntax) {
+		return syntax.Redacted(text, f)
+	}
+	return err
+}
+
+// show redacts the text of an error that is printed. The message itself stays.
+func (f Redact) show(e *jsonrpc.Error) {
+	if e == nil || f == nil {
+		return
+	}
+	if shown := string(f.of([]byte(e.Text()))); shown != e.Text() {
+		e.Shown = shown
+	}
+}
+
 // Limits bounds what is taken from a server. A zero field means the default.
 type Limits struct {
 	// MessageBytes is the longest line on stdio (without its line end), the longest HTTP body that is one message, and
