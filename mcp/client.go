@@ -68,7 +68,7 @@ func Connect(ctx context.Context, t Transport, opts ...Option) (*Client, error) 
 	}
 	d, err := c.Discover(ctx)
 	if err == nil {
-		err = checkVersions(d.SupportedVersions)
+		err = checkVersions(d.SupportedVersions, c.redacted)
 	}
 	if err != nil {
 		err = c.connectError(err)
@@ -117,11 +117,11 @@ func moduleVersion() string {
 }
 
 // checkVersions accepts exactly ProtocolVersion, compared byte for byte.
-func checkVersions(offered []string) error {
+func checkVersions(offered []string, redacted func([]string) []string) error {
 	if slices.Contains(offered, ProtocolVersion) {
 		return nil
 	}
-	return unsupported(&UnsupportedVersionError{Supported: offered, Requested: ProtocolVersion})
+	return unsupported(&UnsupportedVersionError{Supported: redacted(offered), Requested: ProtocolVersion})
 }
 
 // Discovery returns what the server answered when Connect asked it.
@@ -140,7 +140,7 @@ func (c *Client) Discover(ctx context.Context) (*Discovery, error) {
 		return nil, err
 	}
 	d, f := decodeDiscovery(result)
-	return d, f.err(methodDiscover)
+	return d, f.hide(c.opts.redact).err(methodDiscover)
 }
 
 // Call sends a request of an extension and returns its result, exactly as received: an object whose resultType is
@@ -179,7 +179,7 @@ func (c *Client) Call(ctx context.Context, method string, params jsontext.Value,
 		return nil, err
 	}
 	if f := onlyComplete(method, result); f != nil {
-		return nil, f.err(method)
+		return nil, f.hide(c.opts.redact).err(method)
 	}
 	return jsontext.Value(result), nil
 }
@@ -236,12 +236,12 @@ func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
 	n.close()
 	switch {
 	case err == nil && answer.Kind == jsonrpc.Failure:
-		return nil, answered(r.method, answer.Err)
+		return nil, c.answered(r.method, answer.Err)
 	case err == nil:
 		extension, f := c.opts.extensions.result(answer.Result, &r.declared)
 		switch {
 		case f != nil:
-			return nil, f.err(r.method)
+			return nil, f.hide(c.opts.redact).err(r.method)
 		case extension != nil:
 			return nil, &ExtensionResultError{Method: r.method, Result: extension}
 		}

@@ -50,6 +50,51 @@ func newRPCError(e *jsonrpc.Error) *RPCError {
 	return &RPCError{Code: e.Code, Message: e.Message, Data: jsontext.Value(e.Data), shown: e.Shown}
 }
 
+// answered is the function of that name with what the errors say redacted.
+func (c *Client) answered(method string, e *jsonrpc.Error) error {
+	err := answered(method, e)
+	if c.opts.redact == nil {
+		return err
+	}
+	switch e := err.(type) {
+	case *MissingCapabilityError:
+		e.shown = c.redacted(e.names())
+	case *UnsupportedVersionError:
+		e.Supported = c.redacted(e.Supported)
+		e.Requested = c.redacted([]string{e.Requested})[0]
+	}
+	return err
+}
+
+// redacted is a copy of list with each text redacted.
+func (c *Client) redacted(list []string) []string {
+	if c.opts.redact == nil || list == nil {
+		return list
+	}
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(c.opts.redact([]byte(s)))
+	}
+	return out
+}
+
+// redactedPointer redacts the steps of a JSON Pointer that ends with "…" if it was cut; the cut step goes.
+func (c *Client) redactedPointer(pointer string) string {
+	if c.opts.redact == nil || pointer == "" {
+		return pointer
+	}
+	whole, wasCut := strings.CutSuffix(pointer, "…")
+	steps := strings.Split(whole, "/")
+	if wasCut {
+		steps[len(steps)-1] = "…"
+	}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for i, step := range steps {
+		steps[i] = pointerEscape.Replace(string(c.opts.redact([]byte(unescape.Replace(step)))))
+	}
+	return strings.Join(steps, "/")
+}
+
 // transportError makes an error of this package of one of the transport. The context's own error wins.
 func (c *Client) transportError(ctx context.Context, method string, delivered bool, err error) error {
 	if ended := ctx.Err(); ended != nil {
@@ -136,7 +181,7 @@ func (c *Client) connectError(err error) error {
 		return unsupported(version)
 	case errors.As(err, &rpc):
 		if isLegacyCode(rpc.Code) {
-			return &LegacyServerError{Versions: versionsIn(rpc.Message), Err: err}
+			return &LegacyServerError{Versions: versionsIn(rpc.text()), Err: err}
 		}
 		return err
 	case !errors.As(err, &te):
@@ -144,7 +189,7 @@ func (c *Client) connectError(err error) error {
 	case errors.As(err, &framing) && framing.Echo:
 		return &NotMCPError{Reason: "it sends back what it is sent", Err: err}
 	case te.RPC != nil && te.Status != 0 && (isLegacyCode(te.RPC.Code) || legacyText.MatchString(te.RPC.Message)):
-		return &LegacyServerError{Versions: versionsIn(te.RPC.Message), Err: err}
+		return &LegacyServerError{Versions: versionsIn(te.RPC.text()), Err: err}
 	case errors.As(err, &status):
 		return fromStatus(status, err)
 	case errors.As(err, &framing) && strings.Contains(framing.Reason, "text/html"):

@@ -22,7 +22,7 @@ var ErrLimit = errors.New("limit passed")
 // RPCError is an error that the peer answered with. Message is the peer's text and may be hostile: show it escaped. Data
 // is the exact JSON text of the member data, nil if there was none.
 //
-// Error cuts the message at 256 bytes and escapes it.
+// Error cuts the message at 256 bytes and escapes it; see WithRedactor.
 //
 // Spec: 2026-07-28 basic#responses.
 type RPCError struct {
@@ -37,15 +37,19 @@ type RPCError struct {
 // Error gives the method, the code and the message, cut at 256 bytes and escaped, and nothing of Data. If the server
 // repeats in the message what was sent in a header that the transport was given, that is left out.
 func (e *RPCError) Error() string {
-	message := e.Message
-	if e.shown != "" {
-		message = e.shown
-	}
-	s := fmt.Sprintf("server answered with error %d: %s", e.Code, quote(message))
+	s := fmt.Sprintf("server answered with error %d: %s", e.Code, quote(e.text()))
 	if e.Method != "" {
 		s = e.Method + ": " + s
 	}
 	return s
+}
+
+// text is what may be printed of the message, once it is cut and escaped.
+func (e *RPCError) text() string {
+	if e.shown != "" {
+		return e.shown
+	}
+	return e.Message
 }
 
 // HeaderMismatchError is the answer -32020: the server found that a header of the request does not say what its body
@@ -68,6 +72,8 @@ type MissingCapabilityError struct {
 	RPC       *RPCError
 	Required  jsontext.Value // data.requiredCapabilities, an object
 	Malformed bool
+
+	shown []string // the redacted names, if there is a redactor
 }
 
 // Error gives the names of the capabilities and the answer, escaped and cut.
@@ -75,7 +81,11 @@ func (e *MissingCapabilityError) Error() string {
 	if e.Malformed {
 		return "missing client capability (the server does not say which in the form required): " + e.RPC.Error()
 	}
-	return "missing client capability " + quoteList(e.names()) + ": " + e.RPC.Error()
+	names := e.shown
+	if names == nil {
+		names = e.names()
+	}
+	return "missing client capability " + quoteList(names) + ": " + e.RPC.Error()
 }
 
 // names returns what Required has, a mode or feature with its capability's name in front.
