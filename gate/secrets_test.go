@@ -94,13 +94,3 @@ variable "short" {
 		t.Errorf("log: %s", logged.String())
 	}
 }
-
-func TestUnescaped(t *testing.T) {
-	for in, want := range map[string]string{
-		`a\u0041\n\/\"\\`: "aA\n/\"\\", `\ud83d\ude00x`: "😀x", `\ud83d`: "�", `\u12`: "�", `\`: `\`, `\u00e9`: "é",
-	} {
-		if got := string(unescaped([]byte(in))); got != want {
-			t.Errorf("unescaped(%s) = %q, want %q", in, got, want)
-		}
-	}
-}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
-	"github.com/mcpcat-dev/mcpcat/internal/secret"
 	"github.com/mcpcat-dev/mcpcat/mcp"
 )
 
@@ -58,7 +57,7 @@ type opening struct {
 
 func newSession(g *Gate, decl *catalog.Server, dial func(context.Context, *catalog.Server) (*mcp.Client, error)) *session {
 	return &session{
-		gate: g, decl: decl, dial: dial, secrets: secretsOf(decl),
+		gate: g, decl: decl, dial: dial, secrets: newSecrets(decl.Secrets()),
 		log: g.log.With("server", decl.Addr.String()),
 	}
 }
@@ -368,31 +367,4 @@ func (s *session) doubt(v *view) {
 		s.last = nil
 	}
 	s.mu.Unlock()
-}
-
-// secretsOf collects what the server's block keeps secret.
-func secretsOf(decl *catalog.Server) secrets {
-	var values []secret.String
-	add := func(t catalog.Text) {
-		if t.Secret() {
-			values = append(values, secret.New(t.Expose(), t.Ref()))
-		}
-	}
-	if h := decl.HTTP; h != nil {
-		for _, t := range h.URL {
-			add(t)
-		}
-		for _, x := range h.Headers {
-			add(x.Value)
-		}
-		if h.Bearer != nil {
-			values = append(values, *h.Bearer)
-		}
-	}
-	if c := decl.Stdio; c != nil {
-		for _, x := range c.Env {
-			add(x.Value)
-		}
-	}
-	return newSecrets(values)
 }

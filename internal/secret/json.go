@@ -155,4 +155,3 @@ func unit(b []byte) rune {
 	}
 	return r
 }
-
