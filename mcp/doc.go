@@ -17,6 +17,46 @@
 //
 // It contains no server, no policy and no pins: package gate puts this client behind a lock.
 //
+// # Connecting
+//
+// A [Transport] is made by [NewStdioTransport], which starts a command, [NewStreamableHTTPTransport], which speaks to a URL,
+// or [NewIOTransport], which speaks over two streams. [Connect] takes options: who asks ([WithClientInfo]), what the client can
+// do ([WithCapabilities], by default nothing), bounds ([WithLimits], [WithTimeouts]) and codecs ([WithExtensions]). What the
+// server said of itself is in [Client.Discovery].
+//
+// # Lists
+//
+// Tools, resources, resource templates and prompts are read in one of three ways: [Client.ListTools] asks for one page,
+// [Client.Tools] yields all items, and [Client.SnapshotTools] takes the whole list or refuses it; [Client.WalkTools] is that
+// for those who take one after another. The other kinds have the same methods. A cache hint is a hint: two calls are two
+// requests.
+//
+// # Calls and rounds
+//
+// [Client.CallTool] calls a tool by its definition, which [ParseTool] reads if it was kept. [Client.ReadResourceRound] and
+// [Client.GetPromptRound] are the two other methods that a server may interrupt to ask for input. The outcome is a [Round]: the
+// complete result, or an [InputRequired], whose [InputRequired.Answer] makes the [Continuation] of the next call. A server may
+// ask only for what the request declared. [Client.ReadResource], [Client.GetPrompt] and [Round.Result] make an error of a round
+// that is not complete. [RequestMeta] is what a request says beside its parameters: progress, logs, a timeout, metadata.
+//
+// A [Registry] holds definitions under unique names; [ToolProxy.Manifest] and [ToolProxy.Execute] are for programs that
+// call many tools in one way. [Client.Complete] completes arguments.
+//
+// # Subscriptions
+//
+// [Client.Listen] returns once the server has acknowledged. Events of a [Subscription] only say that something has changed.
+// Their channel is bounded; [Subscription.Generation] counts every change, whether there was room for it or not.
+//
+// # Extensions
+//
+// [Client.Call] sends methods of extensions. An [ExtensionRegistry] turns their settings, result types and metadata into types
+// of the program's own; [ExtensionKey.Advertise] declares one for those requests that say so, and nothing else does.
+//
+// # Digests
+//
+// [ComputeToolDigest] and its kin identify one definition by all its members, whatever their order and spelling: pins are made
+// of that. [ComputeSnapshotDigest] identifies a whole answer, hints included: that is evidence.
+//
 // # Limits
 //
 // Everything is bounded, by default so: one message 16 MiB and 128 levels; one list 8 MiB, 1,000 pages and 10,000

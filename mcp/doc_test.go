@@ -66,15 +66,24 @@ func exported(p *doc.Package, each func(name, text string)) {
 	}
 }
 
+var docLink = regexp.MustCompile(`\[[A-Z]\w*(\.[A-Z]\w*)?\]`)
+
 // TestEverythingIsDocumented wants a sentence about every exported identifier that begins as godoc has it.
 func TestEverythingIsDocumented(t *testing.T) {
 	p := parsed(t)
 	if len(p.Doc) < 500 {
 		t.Errorf("the package comment has %d bytes", len(p.Doc))
 	}
+	broken := func(name, text string) {
+		for _, l := range docLink.FindAllString(string(p.Text(text)), -1) { // those that lead somewhere lose their brackets
+			t.Errorf("%s: %s leads nowhere", name, l)
+		}
+	}
+	broken("package comment", p.Doc)
 	n := 0
 	exported(p, func(name, text string) {
 		n++
+		broken(name, text)
 		short := name[strings.LastIndexByte(name, '.')+1:]
 		if strings.TrimSpace(text) == "" {
 			t.Errorf("%s is not documented", name)
@@ -174,6 +183,19 @@ func TestGuide(t *testing.T) {
 			t.Errorf("this does not stand in %q:\n%s", name, snippet)
 		}
 	}
+	exported(parsed(t), func(name, _ string) {
+		receiver, want, isMethod := strings.Cut(name, ".")
+		switch {
+		case isMethod && (receiver == "Client" || receiver == "Subscription"):
+		case !isMethod && (strings.HasSuffix(name, "Error") && name != "LogError" || strings.HasPrefix(name, "With") || strings.HasPrefix(name, "New")):
+			want = name
+		default:
+			return
+		}
+		if !regexp.MustCompile(`\b` + want + `\b`).Match(text) {
+			t.Errorf("the guide does not name %s", name)
+		}
+	})
 	for _, l := range link.FindAllStringSubmatch(string(text), -1) {
 		if _, err := os.Stat(filepath.Join("..", "docs", l[1])); err != nil {
 			t.Errorf("link: %v", err)

@@ -426,11 +426,13 @@ func requestMeta(params strictjson.Value) RequestMeta {
 // capabilities reads what ClientCapabilities writes.
 func capabilities(v strictjson.Value) *ClientCapabilities {
 	has := func(path ...string) bool {
-		at, ok := v, true
+		at := v
 		for _, name := range path {
-			if at, ok = at.Get(name); !ok {
+			m, ok := at.Get(name)
+			if !ok {
 				return false
 			}
+			at = m
 		}
 		return true
 	}
