@@ -48,10 +48,17 @@ func (e *InvalidError) Error() string {
 type ValidationError struct {
 	InstancePointer string // JSON Pointer into the instance, "" for the root, at most 256 bytes and then "…"
 	Keyword         string // the schema keyword that failed, "false" for the schema false
+	// Missing is the name of a property that the keyword asks for and that the object does not have, the first one by
+	// name, cut like the pointer. It is a name of the schema, not of the instance; "" for other keywords.
+	Missing string
 }
 
 func (e *ValidationError) Error() string {
-	return "value at " + strconv.Quote(e.InstancePointer) + " does not satisfy " + strconv.Quote(e.Keyword)
+	s := "value at " + strconv.Quote(e.InstancePointer) + " does not satisfy " + strconv.Quote(e.Keyword)
+	if e.Missing != "" {
+		s += ": " + strconv.Quote(e.Missing) + " is missing"
+	}
+	return s
 }
 
 // InstanceError says that an instance is no JSON text that this package reads: the caller let bytes past the strict

@@ -3,18 +3,22 @@
 // It is for the inputSchema and outputSchema of tools and stands in front of a validator that cannot be interrupted: a
 // schema is measured before it is compiled and a value is measured before it is validated, and what lies beyond a bound
 // is refused with a *TooExpensiveError. Nothing is ever loaded from the network or a file. It is not a general
-// validator: the dialects are 2020-12 (also without $schema) and draft-07, patterns are those of RE2 plus \uXXXX, and a
-// schema that needs more gives an *UnsupportedError.
+// validator: the dialects are 2020-12 (also without $schema) and draft-07, patterns are those of ECMA-262 that RE2 can run,
+// and a schema that needs more gives an *UnsupportedError.
+//
+//	s, err := schema.Compile(inputSchema)
+//	if err != nil {
+//		return err // the tool cannot be called
+//	}
+//	err = s.Validate(arguments)
+//
+// Whoever uses one schema again and again, or has many, keeps a Ref instead.
 //
 // In the import drawing it stands above strictjson, through which every text comes in, and below mcp and gate.
 //
-// Bounds of a schema: 256 KiB and 64 levels of JSON, 100,000 values, 2,000 subschemas with 512 KiB of pointers, 64
-// identifiers and anchors, 512 bytes for one identifier or reference, 60,000 comparisons among enum values, 4 KiB for one
-// pattern, 16 KiB and 10,000 instructions for all, and 10,000 subschemas for one value through allOf, anyOf, oneOf, not,
-// if, then, else, $ref, $dynamicRef and dependentSchemas.
-//
-// Bounds of one validation: 250,000 values, 128 levels and 2,000,000 steps, where each evaluation of a subschema takes at
-// least sixteen, and patterns, enumerations and long numbers take more. 2,000,000 steps are some tenths of a second.
+// Bounds of a schema are 256 KiB, 64 levels of JSON, 2,000 subschemas, 16 KiB and 10,000 instructions of patterns, and
+// 10,000 subschemas for one value through allOf, anyOf, $ref and their like. Bounds of one validation are 250,000 values,
+// 128 levels and 2,000,000 steps, which are some tenths of a second. docs/schema-limits.md has all of them, and why.
 //
 // Spec: 2026-07-28 basic/index#json-schema-usage; JSON Schema 2020-12 and draft-07.
 package schema
@@ -227,14 +231,29 @@ func validationError(err error) error {
 				break
 			}
 		}
-		got := &ValidationError{InstancePointer: cut(b.String()), Keyword: keywordOf(e.ErrorKind)}
+		got := &ValidationError{InstancePointer: cut(b.String()), Keyword: keywordOf(e.ErrorKind), Missing: missing(e.ErrorKind)}
 		if best == nil || got.InstancePointer < best.InstancePointer ||
-			got.InstancePointer == best.InstancePointer && got.Keyword < best.Keyword {
+			got.InstancePointer == best.InstancePointer && (got.Keyword < best.Keyword || got.Keyword == best.Keyword && got.Missing < best.Missing) {
 			best = got
 		}
 	}
 	walk(top)
 	return best
+}
+
+// missing returns the first property, by name, that an object lacks.
+func missing(k jsonschema.ErrorKind) string {
+	var names []string
+	switch k := k.(type) {
+	case *kind.Required:
+		names = k.Missing
+	case *kind.DependentRequired:
+		names = k.Missing
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return cut(slices.Min(names))
 }
 
 func keywordOf(k jsonschema.ErrorKind) string {

@@ -59,20 +59,20 @@ func TestCaseArguments(t *testing.T) {
 			"schema/recursive-tree",
 			[]string{"args-ok.json"},
 			[]string{"args-bad.json"},
-			[]ValidationError{{"/root/inner/0/inner/0/inner/0/inner/0", "additionalProperties"}},
+			[]ValidationError{{InstancePointer: "/root/inner/0/inner/0/inner/0/inner/0", Keyword: "additionalProperties"}},
 		},
 		{
 			"schema/draft-07-tuple",
 			[]string{"args-ok.json"},
 			[]string{"args-bad.json", "args-long.json"},
-			[]ValidationError{{"/at/1", "type"}, {"/at", "additionalItems"}},
+			[]ValidationError{{InstancePointer: "/at/1", Keyword: "type"}, {InstancePointer: "/at", Keyword: "additionalItems"}},
 		},
-		{"schema/boolean-subschemas", []string{"args-ok.json"}, []string{"args-bad.json"}, []ValidationError{{"/none", "false"}}},
+		{"schema/boolean-subschemas", []string{"args-ok.json"}, []string{"args-bad.json"}, []ValidationError{{InstancePointer: "/none", Keyword: "false"}}},
 		{
 			"schema/integral-float",
 			[]string{"args-ok-1.json", "args-ok-2.json", "args-ok-3.json"},
 			[]string{"args-bad.json"},
-			[]ValidationError{{"/n", "type"}},
+			[]ValidationError{{InstancePointer: "/n", Keyword: "type"}},
 		},
 	}
 	for _, c := range cases {
@@ -358,4 +358,24 @@ func FuzzCheapIsAffordable(f *testing.F) {
 			t.Errorf("schema %s: the sums allow an instance of %+v, the walk does not", schema, sh)
 		}
 	})
+}
+
+// TestMissing: a property that is asked for and not there is named as the schema spells it, always the same one.
+func TestMissing(t *testing.T) {
+	for _, tt := range []struct{ schema, value, at, keyword, missing string }{
+		{`{"type":"object","required":["b","a/c","z"]}`, `{"z":1}`, "", "required", "a/c"},
+		{`{"properties":{"in":{"required":["day"]}}}`, `{"in":{}}`, "/in", "required", "day"},
+		{`{"dependentRequired":{"a":["b"]}}`, `{"a":1}`, "", "dependentRequired", "b"},
+		{`{"required":["` + strings.Repeat("n", 300) + `"]}`, `{}`, "", "required", strings.Repeat("n", maxPointer) + "…"},
+		{`{"type":"object"}`, `[]`, "", "type", ""},
+	} {
+		s, err := Compile([]byte(tt.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got *ValidationError
+		if err := s.Validate([]byte(tt.value)); !errors.As(err, &got) || *got != (ValidationError{tt.at, tt.keyword, tt.missing}) {
+			t.Errorf("%s in %s: %v", tt.value, tt.schema, err)
+		}
+	}
 }
