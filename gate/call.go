@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,9 +80,12 @@ func (g *Gate) admit(ctx context.Context, t *tool, arguments json.RawMessage) (*
 	if t.fault != nil {
 		return nil, t.fault
 	}
+	if refusal := t.unenforced(); refusal != nil {
+		return nil, refusal
+	}
 	s := t.server
 	if v := s.known(g.recheck); v != nil {
-		if refusal := t.judge(v.sight(t.upstream)); refusal != nil {
+		if refusal := t.judge(v.sight(t.upstream), v.number); refusal != nil {
 			return nil, refusal
 		}
 	}
@@ -97,7 +101,7 @@ func (g *Gate) admit(ctx context.Context, t *tool, arguments json.RawMessage) (*
 	case err != nil:
 		return nil, &Refusal{Reason: Unverified, Address: t.address, Locked: t.digest.String(), Err: err}
 	}
-	if refusal := t.judge(v.sight(t.upstream)); refusal != nil {
+	if refusal := t.judge(v.sight(t.upstream), v.number); refusal != nil {
 		return nil, refusal
 	}
 	return v, nil
@@ -125,7 +129,7 @@ func (t *tool) check(arguments json.RawMessage) error {
 	policy := func(err error) error {
 		return &Refusal{Reason: Policy, Address: t.address, Locked: t.digest.String(), Err: err}
 	}
-	input, err := t.input()
+	input, err := t.input.Compile(t.parsed.InputSchema)
 	if err != nil {
 		return policy(fmt.Errorf("inputSchema: %w", err))
 	}
@@ -137,9 +141,12 @@ func (t *tool) check(arguments json.RawMessage) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
-		return &ArgumentsError{Pointer: invalid.InstancePointer, Keyword: invalid.Keyword}
-	case errors.As(err, &broken): // no strict JSON; every inputSchema wants an object
-		return &ArgumentsError{Keyword: "type"}
+		if kind := strictjson.Value(bytes.TrimSpace(arguments)).Kind(); kind != strictjson.KindObject {
+			return &ArgumentsError{Syntax: "got " + kind.String()}
+		}
+		return &ArgumentsError{Pointer: invalid.InstancePointer, Keyword: invalid.Keyword, Missing: invalid.Missing}
+	case errors.As(err, &broken):
+		return &ArgumentsError{Syntax: fmt.Sprintf("%s at byte %d", broken.Reason, broken.Offset)}
 	default:
 		return policy(fmt.Errorf("arguments could not be checked: %w", err))
 	}

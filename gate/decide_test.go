@@ -50,7 +50,7 @@ func BenchmarkDecision(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		t, ok := g.tools["berth_status"]
-		if !ok || t.fault != nil || t.judge(v.sight(t.upstream)) != nil {
+		if !ok || t.fault != nil || t.judge(v.sight(t.upstream), v.number) != nil {
 			b.Fatal("refused")
 		}
 	}

@@ -67,14 +67,23 @@ func (r *Refusal) Error() string {
 // Unwrap returns Err.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// ArgumentsError says that the arguments of a call do not satisfy the pinned inputSchema. The call was not made. Its text
-// is fixed but for pointer and keyword and may be shown to a model.
+// ArgumentsError says that the arguments of a call are no JSON object, or do not satisfy the pinned inputSchema. The call
+// was not made. Its text is ours but for the parts below and may be shown to a model; they stand in it quoted.
 type ArgumentsError struct {
 	Pointer string // JSON Pointer into the arguments, "" for the whole, at most 256 bytes
-	Keyword string // of the schema
+	Keyword string // of the schema; "" if the arguments are no JSON object
+	Missing string // name of a property that the object at Pointer lacks, as the schema spells it, at most 256 bytes
+	Syntax  string // what is wrong with the JSON, if it is no object
 }
 
 func (e *ArgumentsError) Error() string {
+	switch {
+	case e.Syntax != "":
+		return "arguments are not one JSON object: " + e.Syntax
+	case e.Missing != "":
+		at := e.Pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(e.Missing)
+		return "arguments do not satisfy the tool's inputSchema: " + strconv.Quote(at) + " is missing"
+	}
 	return "arguments do not satisfy the tool's inputSchema: keyword " + strconv.Quote(e.Keyword) + " at " + strconv.Quote(e.Pointer)
 }
 

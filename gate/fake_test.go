@@ -208,7 +208,7 @@ func pin(t *testing.T, cat *catalog.Catalog, definitions ...string) *lock.Lock {
 	l := &lock.Lock{Lineage: strings.Repeat("ab", 16), Serial: 1}
 	pinned := map[addr.Item]digest.Digest{}
 	for _, s := range cat.Servers {
-		ls := lock.Server{Addr: s.Addr, Endpoint: s.Endpoint(), EndpointDigest: s.EndpointDigest(), Protocol: "2026-07-28", ToolsCacheScope: "private"}
+		ls := lock.Server{Addr: s.Addr, Endpoint: s.Endpoint(), EndpointDigest: s.EndpointDigest(), Timeouts: s.Timeouts.Posture(), Protocol: "2026-07-28", ToolsCacheScope: "private"}
 		for _, def := range definitions {
 			var named struct {
 				Name string `json:"name"`

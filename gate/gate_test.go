@@ -161,8 +161,10 @@ func TestRefusedBeforeTheServerHearsOfIt(t *testing.T) {
 		t.Errorf("a tool that is offered and not declared: %v", err)
 	}
 	for arguments, want := range map[string]ArgumentsError{
-		`{}`: {"", "required"}, `{"day":1}`: {"/day", "type"}, `{"day":"x","a":1}`: {"", "additionalProperties"}, ``: {"", "required"},
-		`[]`: {"", "type"}, `{"day":"x","day":"y"}`: {"", "type"},
+		`{}`: {Keyword: "required", Missing: "day"}, `{"day":1}`: {Pointer: "/day", Keyword: "type"},
+		`{"day":"x","a":1}`: {Keyword: "additionalProperties"}, ``: {Keyword: "required", Missing: "day"},
+		`[]`: {Syntax: "got an array"}, ` 7`: {Syntax: "got a number"},
+		`{"day":"x","day":"y"}`: {Syntax: `duplicate member name "day" at byte 11`}, `{'bad'`: {Syntax: "got byte 0x27, want a member name at byte 1"},
 	} {
 		_, err := g.Call(t.Context(), Request{Name: "tide_table", Arguments: json.RawMessage(arguments)})
 		var got *ArgumentsError

@@ -39,6 +39,7 @@ type session struct {
 	running *walk // at most one runs and one waits
 	waiting *walk
 	last    *view // the last complete walk
+	walks   uint64
 	err     error // of the last attempt to reach or walk the server
 }
 
@@ -169,6 +170,7 @@ func (s *session) status() ServerStatus {
 // view is what one complete walk saw. It is not changed after it was made.
 type view struct {
 	conn   *conn
+	number uint64 // of the walk: those that began later have higher ones
 	began  time.Time
 	sights map[string]sight
 	server *mcp.Implementation // as the list named itself, nil if it did not
@@ -255,8 +257,8 @@ func (s *session) judge(v *view) {
 		if t.fault != nil {
 			continue
 		}
-		before := t.refused()
-		switch r := t.judge(v.sight(t.upstream)); {
+		before := t.found()
+		switch r := t.judge(v.sight(t.upstream), v.number); {
 		case r != nil && r != before:
 			s.log.Warn("tool is refused from now on", "tool", t.address, "reason", string(r.Reason), "locked", r.Locked, "live", r.Live, "changed", r.Changed)
 		case r == nil && before != nil:
@@ -273,6 +275,10 @@ func (s *session) look(ctx context.Context) (*view, error) {
 			return nil, err
 		}
 		began := time.Now()
+		s.mu.Lock()
+		s.walks++
+		number := s.walks
+		s.mu.Unlock()
 		snapshot, err := c.client.WalkTools(ctx, c.snapshot)
 		if err == nil {
 			if snapshot != c.snapshot {
@@ -282,7 +288,7 @@ func (s *session) look(ctx context.Context) (*view, error) {
 				}
 				c.snapshot, c.sights = snapshot, sights
 			}
-			return &view{conn: c, began: began, sights: c.sights, server: snapshot.ServerInfo}, nil
+			return &view{conn: c, number: number, began: began, sights: c.sights, server: snapshot.ServerInfo}, nil
 		}
 		select {
 		case <-c.client.Done():

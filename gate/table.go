@@ -1,13 +1,11 @@
 package gate
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
@@ -28,16 +26,17 @@ type tool struct {
 	pinned     []byte        // pinned definition
 	definition json.RawMessage
 	parsed     *mcp.Tool
-	input      func() (*schema.Schema, error)
+	input      schema.Ref // of parsed.InputSchema
 
-	fault *Refusal                // what catalog and lock alone say; nil if they agree
-	seen  atomic.Pointer[finding] // what the last walk said; nil if it passed
-}
+	output schema.Ref // of parsed.OutputSchema
 
-// finding is a refusal and the digest that led to it.
-type finding struct {
-	refusal *Refusal
-	live    digest.Digest
+	fault      *Refusal        // what catalog and lock alone say; nil if they agree
+	unenforced func() *Refusal // what the pinned definition alone says; nil if it can be enforced
+
+	mu     sync.Mutex
+	seen   *Refusal      // what the newest walk that was judged said; nil if it passed
+	live   digest.Digest // what it saw
+	judged uint64        // its number
 }
 
 // refused returns why the tool is known to be refused, or nil. A server that cannot be reached is no such knowledge.
@@ -45,24 +44,39 @@ func (t *tool) refused() *Refusal {
 	if t.fault != nil {
 		return t.fault
 	}
-	if f := t.seen.Load(); f != nil {
-		return f.refusal
+	if t.unenforced != nil {
+		if r := t.unenforced(); r != nil {
+			return r
+		}
 	}
-	return nil
+	return t.found()
 }
 
-// judge applies decide to one walk and remembers the outcome.
-func (t *tool) judge(s sight) *Refusal {
+// found returns what the newest walk said, nil if it passed or there was none.
+func (t *tool) found() *Refusal {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seen
+}
+
+// judge applies decide to what one walk saw and remembers the outcome, unless a walk that began later was judged already:
+// then what that one found holds as well, and is not overwritten.
+func (t *tool) judge(s sight, walk uint64) *Refusal {
 	reason := decide(t.digest, s)
-	known := t.seen.Load()
-	switch {
-	case reason == pass:
-		if known != nil {
-			t.seen.Store(nil)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	newest := walk >= t.judged
+	if reason == pass {
+		if newest {
+			t.seen, t.judged = nil, walk
 		}
-		return nil
-	case known != nil && known.refusal.Reason == reason && known.live == s.digest:
-		return known.refusal
+		return t.seen
+	}
+	if t.seen != nil && t.seen.Reason == reason && t.live == s.digest {
+		if newest {
+			t.judged = walk
+		}
+		return t.seen
 	}
 	r := &Refusal{Reason: reason, Address: t.address, Locked: t.digest.String()}
 	if s.listed {
@@ -71,8 +85,8 @@ func (t *tool) judge(s sight) *Refusal {
 			r.Changed = changed(t.pinned, s.definition)
 		}
 	}
-	if reason != Unverified {
-		t.seen.Store(&finding{r, s.digest})
+	if reason != Unverified && newest {
+		t.seen, t.live, t.judged = r, s.digest, walk
 	}
 	return r
 }
@@ -81,7 +95,7 @@ func (t *tool) judge(s sight) *Refusal {
 // gives was taken away and is unknown; what only the catalog gives, or what it states otherwise, is refused.
 func (g *Gate) expose(c Config, sessions map[addr.Server]*session) error {
 	var posture error
-	if !sameRecheck(c.Lock.Gate, c.Catalog.Gate.Recheck) {
+	if !c.Catalog.Gate.AtLeast(c.Lock.Gate) {
 		posture = errors.New("the gate block of the catalog is not the applied one: plan and apply it")
 	}
 	exposed, pinnedNames, err := agentTables(c)
@@ -194,33 +208,35 @@ func (t *tool) pin(item *lock.Item) error {
 	}
 	t.parsed = parsed
 	t.definition, err = renamed(t.pinned, t.upstream, t.name)
-	input := []byte(parsed.InputSchema)
-	t.input = sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(input) })
+	t.unenforced = sync.OnceValue(t.enforce)
 	return err
+}
+
+// enforce says why the pinned definition cannot be enforced, nil if it can. A definition of which a schema is beyond the
+// bounds of package schema, or of a kind that it does not evaluate, is pinned as text: it allows nothing, and is in no
+// list.
+func (t *tool) enforce() *Refusal {
+	_, err := t.input.Compile(t.parsed.InputSchema)
+	if err != nil {
+		err = fmt.Errorf("inputSchema: %w", err)
+	} else if t.parsed.OutputSchema != nil {
+		if _, err = t.output.Compile(t.parsed.OutputSchema); err != nil {
+			err = fmt.Errorf("outputSchema: %w", err)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	t.server.log.Warn("tool is not offered: its pinned definition cannot be enforced", "tool", t.address, "error", err)
+	return &Refusal{Reason: Policy, Address: t.address, Locked: t.digest.String(), Err: err}
 }
 
 // sameServer compares the posture that the catalog states with the applied one.
 func sameServer(decl *catalog.Server, pinned *lock.Server) error {
-	switch {
-	case pinned == nil:
+	if pinned == nil {
 		return errors.New("its server is not in the lock: plan and apply it")
-	case decl.EndpointDigest() != pinned.EndpointDigest:
-		return errors.New("the endpoint in the catalog is not the applied one: plan and apply it")
-	case pinned.Protocol != mcp.ProtocolVersion:
-		return fmt.Errorf("it was pinned for protocol %q, want %q", pinned.Protocol, mcp.ProtocolVersion)
-	case pinned.Timeouts != nil && !bytes.Equal(pinned.Timeouts, decl.Timeouts.Posture()):
-		return errors.New("the timeouts in the catalog are not the applied ones: plan and apply them")
 	}
-	return nil
-}
-
-// sameRecheck says whether the catalog checks at least as often as what was applied. To check more often only takes away.
-func sameRecheck(pinned json.RawMessage, r catalog.Recheck) bool {
-	if r.Mode == catalog.RecheckEachCall {
-		return true
-	}
-	g, err := catalog.ParseGate(pinned)
-	return err == nil && g.Recheck.Mode == r.Mode && r.Every > 0 && r.Every <= g.Recheck.Every
+	return decl.CheckApplied(pinned.EndpointDigest, pinned.Protocol, pinned.Timeouts)
 }
 
 // renamed returns the definition with the exposed name in place of the server's, all other bytes untouched.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/internal/digest"
 	"github.com/mcpcat-dev/mcpcat/internal/lock"
 )
 
@@ -84,6 +86,12 @@ func TestCatalogAndLock(t *testing.T) {
 		}, map[string]Reason{"tide_table": pass}},
 		{"timeouts not applied", both, func(l *lock.Lock) {
 			l.Servers[0].Timeouts = json.RawMessage(`{"call":"1ms","connect":"5s","discover":"10s","list":"20s"}`)
+		}, map[string]Reason{"tide_table": Lock}},
+		{"no timeouts applied", both, func(l *lock.Lock) {
+			l.Servers[0].Timeouts = nil
+		}, map[string]Reason{"tide_table": Lock}},
+		{"pinned for another revision", both, func(l *lock.Lock) {
+			l.Servers[0].Protocol = "2027-01-01"
 		}, map[string]Reason{"tide_table": Lock}},
 		{"timeouts applied", both, func(l *lock.Lock) {
 			l.Servers[0].Timeouts = json.RawMessage(`{"call":"1m0s","connect":"5s","discover":"10s","list":"20s"}`)
@@ -207,4 +215,73 @@ func TestOperator(t *testing.T) {
 		t.Error("Check called the tool")
 	}
 	passed(t, g, "server.office.tool.berth_status", "")
+}
+
+// TestNotEnforceable: a definition that cannot be enforced is in no list from the start and every call of it is refused;
+// one beside it with a schema just within the bounds is listed and can be called.
+func TestNotEnforceable(t *testing.T) {
+	bomb := `{"a":{"type":"string"}`
+	for i := range 20 {
+		before := "a"
+		if i > 0 {
+			before = fmt.Sprint("b", i-1)
+		}
+		bomb += fmt.Sprintf(`,"b%d":{"allOf":[{"$ref":"#/$defs/%s"},{"$ref":"#/$defs/%s"}]}`, i, before, before)
+	}
+	for name, schemas := range map[string]string{
+		"remote reference":   `"inputSchema":{"type":"object","properties":{"x":{"$ref":"https://schemas.example/x.json"}}}`,
+		"reference bomb":     `"inputSchema":{"type":"object","$ref":"#/$defs/b19","$defs":` + bomb + `}}`,
+		"cycle":              `"inputSchema":{"type":"object","allOf":[{"$ref":"#"}]}`,
+		"subschemas":         `"inputSchema":{"type":"object","allOf":[` + strings.Repeat(`{},`, 2100) + `{}]}`,
+		"output is the same": `"inputSchema":{"type":"object"},"outputSchema":{"type":"object","$ref":"https://schemas.example/x.json"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := `{"name":"close_gate",` + schemas + `}`
+			o := newOffice(t, bad, berthStatus)
+			g := open(t, o, "clerk", bad, berthStatus)
+			if got := names(g); got != "berth_status" {
+				t.Errorf("listed: %s, want berth_status alone", got)
+			}
+			if r := refused(t, g, "close_gate", `{}`); r.Reason != Policy || r.Err == nil {
+				t.Errorf("refusal %v, want policy with a reason", r)
+			}
+			if o.walks() != 0 {
+				t.Error("the server was walked for a tool that is refused from the start")
+			}
+			passed(t, g, "berth_status", `{}`)
+			if got := names(g); got != "berth_status" {
+				t.Errorf("listed after a walk: %s, want berth_status alone", got)
+			}
+			if r := refused(t, g, "close_gate", `{}`); r.Reason != Policy {
+				t.Errorf("refusal after a walk: %v", r)
+			}
+		})
+	}
+}
+
+// TestOlderWalk: what a walk found is not overwritten by one that began before it, in whichever order they are judged.
+func TestOlderWalk(t *testing.T) {
+	o := newOffice(t, berthStatus)
+	g := open(t, o, "clerk", berthStatus)
+	tl := g.tools["berth_status"]
+	good := sight{complete: true, listed: true, digest: tl.digest}
+	bad := sight{complete: true, listed: true, digest: digest.Digest{1}, definition: []byte(tideTable)}
+	if r := tl.judge(bad, 5); r == nil || r.Reason != Drift {
+		t.Fatalf("judge = %v, want drift", r)
+	}
+	if r := tl.judge(good, 4); r == nil || r.Reason != Drift || tl.refused() == nil {
+		t.Errorf("an older walk that passes lifted the refusal of a newer one: %v", r)
+	}
+	if r := tl.judge(good, 6); r != nil || tl.refused() != nil {
+		t.Errorf("a newer walk that passes did not lift the refusal: %v", r)
+	}
+	if r := tl.judge(bad, 5); r == nil || r.Reason != Drift {
+		t.Errorf("a call that rests on an older walk passed against what that walk saw: %v", r)
+	}
+	if tl.refused() != nil {
+		t.Error("an older walk put a refusal over a newer pass")
+	}
+	if r := tl.judge(bad, 7); r == nil || tl.refused() != r || tl.judge(bad, 8) != r {
+		t.Error("the same finding is not the same refusal")
+	}
 }

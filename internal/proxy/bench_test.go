@@ -101,7 +101,7 @@ agent "a" {
 	s := cat.Servers[0]
 	l := &lock.Lock{
 		Lineage: strings.Repeat("ab", 16), Serial: 1, Gate: json.RawMessage(`{"every":"1h0m0s","recheck":"interval"}`),
-		Servers: []lock.Server{{Addr: s.Addr, Endpoint: s.Endpoint(), EndpointDigest: s.EndpointDigest(), Protocol: Version}},
+		Servers: []lock.Server{{Addr: s.Addr, Endpoint: s.Endpoint(), EndpointDigest: s.EndpointDigest(), Timeouts: s.Timeouts.Posture(), Protocol: Version}},
 		Agents:  []lock.Agent{{Name: "a", Names: "plain"}},
 	}
 	for i, def := range answer.Result.Tools {

@@ -122,7 +122,7 @@ agent "a" {
 	item := addr.Item{Server: s.Addr, Kind: addr.Tool, Name: "echo"}
 	l := &lock.Lock{
 		Lineage: strings.Repeat("ab", 16), Serial: 1,
-		Servers: []lock.Server{{Addr: s.Addr, Endpoint: s.Endpoint(), EndpointDigest: s.EndpointDigest(), Protocol: Version}},
+		Servers: []lock.Server{{Addr: s.Addr, Endpoint: s.Endpoint(), EndpointDigest: s.EndpointDigest(), Timeouts: s.Timeouts.Posture(), Protocol: Version}},
 		Items:   []lock.Item{{Addr: item, Digest: d, Definition: []byte(echoTool)}},
 		Agents:  []lock.Agent{{Name: "a", Names: "plain", Tools: []lock.AgentTool{{Name: "echo", Address: item, Digest: d}}}},
 	}
