@@ -39,7 +39,9 @@ var arrows = map[string][]string{
 		"internal/secret", "internal/strictjson", "internal/upstream", "mcp",
 	},
 
-	"internal/plan": {"internal/addr", "internal/catalog", "internal/diag", "internal/digest", "internal/lock", "internal/strictjson", "internal/surface"},
+	"internal/plan": {
+		"internal/addr", "internal/catalog", "internal/diag", "internal/digest", "internal/lock", "internal/secret", "internal/strictjson", "internal/surface",
+	},
 
 	"internal/catalog":       {"internal/addr", "internal/diag", "internal/digest", "internal/secret", "internal/strictjson"},
 	"internal/lock":          {"internal/addr", "internal/diag", "internal/digest", "internal/strictjson"},
@@ -49,7 +51,7 @@ var arrows = map[string][]string{
 	"internal/diag":          {},
 	"internal/secret":        {},
 
-	"internal/upstream":   {"internal/catalog", "mcp"},
+	"internal/upstream":   {"internal/catalog", "internal/secret", "mcp"},
 	"mcp":                 {"internal/digest", "internal/jsonrpc", "internal/mcpheader", "internal/schema", "internal/strictjson", "internal/transport"},
 	"internal/transport":  {"internal/jsonrpc", "internal/mcpheader", "internal/strictjson"},
 	"internal/jsonrpc":    {"internal/strictjson"},

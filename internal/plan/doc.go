@@ -11,5 +11,6 @@
 //	p, err := plan.Make(plan.Input{Catalog: cat, Base: base, LockName: cat.Lock, Observed: servers, Version: version})
 //	next, err := p.Next(base, cat)
 //
-// In the drawing it decides between the nouns: it imports catalog, lock, surface, addr, diag, digest and strictjson.
+// In the drawing it decides between the nouns: it imports catalog, lock, surface, addr, diag, digest, secret and
+// strictjson.
 package plan

@@ -1,49 +1,75 @@
 package plan
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
-	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/internal/secret"
 	"github.com/mcpcat-dev/mcpcat/internal/surface"
 )
 
-// minSecret is the length below which a secret is not looked for: shorter ones occur by chance.
-const minSecret = 6
-
 // leak says which secret of the catalog a server's answers hold, by reference; empty if none. Such an answer is not
-// pinned, since lock and plan are read by people who may not know the secret.
+// pinned, since lock and plan are read by people who may not know the secret. The forms are those of secret.Redactor.
 func leak(cat *catalog.Catalog, s *surface.Server) string {
-	for _, sec := range cat.Secrets() {
-		value := sec.Expose()
-		if len(value) < minSecret {
+	values := cat.Secrets()
+	all := secret.NewRedactor(values...)
+	for _, part := range []struct {
+		what  string
+		texts [][]byte
+	}{{"A tool of its list holds", listed(s)}, {"Its answers hold", said(s)}} {
+		i := slices.IndexFunc(part.texts, all.HoldsJSON)
+		if i < 0 {
 			continue
 		}
-		// Texts are compared in their canonical spelling, in which a character has one escape or none.
-		inner := strictjson.AppendString(nil, value)
-		inner = inner[1 : len(inner)-1]
-		holds := func(src []byte) bool {
-			if len(src) == 0 {
-				return false
-			}
-			return bytes.Contains([]byte(canonicalText(src)), inner)
-		}
-		for _, it := range s.Tools {
-			if holds(it.Definition) {
-				return fmt.Sprintf("A tool of its list holds the value of %s.", sec.Ref())
-			}
-		}
-		for _, src := range [][]byte{s.Discovery, stringArray(s.ToolOrder)} {
-			if holds(src) {
-				return fmt.Sprintf("Its answers hold the value of %s.", sec.Ref())
-			}
-		}
-		for _, x := range s.Excluded {
-			if bytes.Contains([]byte(x.Name+x.Reason), []byte(value)) {
-				return fmt.Sprintf("A tool of its list holds the value of %s.", sec.Ref())
+		for _, v := range values {
+			if secret.NewRedactor(v).HoldsJSON(part.texts[i]) {
+				return fmt.Sprintf("%s the value of %s.", part.what, v.Ref())
 			}
 		}
 	}
 	return ""
+}
+
+// listed is everything of a list that goes into lock, plan or mirror.
+func listed(s *surface.Server) [][]byte {
+	var texts [][]byte
+	for _, it := range s.Tools {
+		texts = append(texts, it.Definition, []byte(it.Addr.Name))
+	}
+	for _, name := range s.ToolOrder {
+		texts = append(texts, []byte(name))
+	}
+	for _, x := range s.Excluded {
+		texts = append(texts, []byte(x.Name), []byte(x.Reason))
+	}
+	return texts
+}
+
+// said is everything else that a server says about itself.
+func said(s *surface.Server) [][]byte {
+	texts := [][]byte{s.Discovery, s.Capabilities, []byte(s.Protocol), []byte(s.ToolsCacheScope)}
+	if s.Identity != nil {
+		texts = append(texts, []byte(s.Identity.Name), []byte(s.Identity.Version))
+	}
+	if s.Instructions != nil {
+		texts = append(texts, []byte(*s.Instructions))
+	}
+	return texts
+}
+
+// redactFailure takes secrets out of what is said about a server that was not checked. Whoever observed it has done so
+// before cutting; this is for texts that came in another way.
+func redactFailure(cat *catalog.Catalog, f *Failure) *Failure {
+	if f == nil {
+		return nil
+	}
+	r := secret.NewRedactor(secret.AtLeast(secret.MinWithheld, cat.Secrets()...)...)
+	clean := *f
+	clean.Message = r.RedactString(f.Message)
+	clean.Offered = slices.Clone(f.Offered)
+	for i, v := range clean.Offered {
+		clean.Offered[i] = r.RedactString(v)
+	}
+	return &clean
 }

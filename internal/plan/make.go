@@ -176,7 +176,7 @@ func (m *maker) server(a addr.Server, decl *catalog.Server) error {
 		if seen.Status == surface.Refused {
 			s.Status = Refused
 		}
-		s.Error = failureOf(seen.Failure)
+		s.Error = redactFailure(m.cat, failureOf(seen.Failure))
 	}
 	m.keep(&s, pinned)
 	if s.Error != nil {
