@@ -3,9 +3,13 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
 // literals is a schema with patterns of these lengths and as many instructions.
@@ -52,7 +56,7 @@ func TestSchemaBounds(t *testing.T) {
 		}},
 		{"bytes in a pattern", maxPatternBytes, func(n int) string { return literals(n) }},
 		{"bytes of patterns", maxPatternTotal, func(n int) string {
-			escaped := strings.Repeat(`\\x{000041}`, (maxPatternBytes-6)/len(`\x{000041}`)) // ten bytes for one instruction
+			escaped := strings.Repeat(`\\u{000041}`, (maxPatternBytes-6)/len(`\u{000041}`)) // ten bytes for one instruction
 			more := ""
 			if n > maxPatternTotal {
 				more = `,"` + strings.Repeat("z", n-maxPatternTotal) + `":true`
@@ -159,5 +163,50 @@ func TestStepBound(t *testing.T) {
 		if err := s.Validate(instance(n + 1)); !errors.As(err, &refused) || refused.What != "steps in one validation" {
 			t.Errorf("%s: %d elements: %v, want a TooExpensiveError", schema, n+1, err)
 		}
+	}
+}
+
+// TestBoundsAreDocumented looks for every bound in its row of docs/schema-limits.md.
+func TestBoundsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "schema-limits.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	grouped := func(n int) string {
+		s := fmt.Sprint(n)
+		for i := len(s) - 3; i > 0; i -= 3 {
+			s = s[:i] + "," + s[i:]
+		}
+		return s
+	}
+	for row, bounds := range map[string][]int{
+		"size":                     {maxSchemaBytes},
+		"nesting of the JSON text": {maxSchemaDepth},
+		"values in the JSON text, names included":      {maxSchemaNodes},
+		"digits of all numbers, exponents written out": {maxNumberSum},
+		"subschemas":                             {maxSubschemas},
+		"pointers to all subschemas together":    {maxPointerSum},
+		"`$id`, `$anchor`, `$dynamicAnchor`":     {maxResources},
+		"one `$id` or reference":                 {maxURI},
+		"comparisons among the values of `enum`": {maxEnumSteps},
+		"references to places where the dialect has no schema, times subschemas": {maxFarTargets},
+		"one pattern":              {maxPatternBytes},
+		"all patterns":             {maxPatternTotal, maxProgram},
+		"subschemas for one value": {maxInPlace},
+		"values, names included":   {maxInstanceNodes},
+		"nesting":                  {maxInstanceDepth},
+		"one number":               {strictjson.MaxDigits, strictjson.MaxExponent, maxNumberBytes},
+		"steps":                    {maxSteps},
+	} {
+		_, cell, ok := strings.Cut(string(doc), "\n| "+row+" | ")
+		cell, _, _ = strings.Cut(cell, " |")
+		for _, n := range bounds {
+			if !ok || !strings.Contains(cell, grouped(n)) {
+				t.Errorf("row %q says %q, want %s", row, cell, grouped(n))
+			}
+		}
+	}
+	if kept := fmt.Sprintf("at most %s and an estimated %d MiB", grouped(maxCached), maxCachedBytes>>20); !strings.Contains(string(doc), kept) {
+		t.Errorf("docs/schema-limits.md does not say %q", kept)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // status reads a line of /proc/self/status in bytes, 0 if it is not there.
@@ -17,6 +18,14 @@ func status(name string) int64 {
 	line, _, _ := strings.Cut(rest, "\n")
 	kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(line), " kB"), 10, 64)
 	return kib << 10
+}
+
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func peakMemory() int64 { return status("VmHWM") }

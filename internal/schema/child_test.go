@@ -22,7 +22,8 @@ const childVariable = "MCPCAT_SCHEMA_CHILD"
 type judged struct {
 	Verdict string
 	Elapsed time.Duration
-	Peak    int64 // bytes of memory that the process ever held; 0 where the system does not say
+	CPU     time.Duration // of all threads, the collector's included; Elapsed where the system does not say
+	Peak    int64         // bytes of memory that the process ever held; 0 where the system does not say
 }
 
 func TestMain(m *testing.M) {
@@ -46,9 +47,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	start := time.Now()
+	start, worked := time.Now(), cpuTime()
 	got := judged{Verdict: verdict(texts[0], texts[1])}
-	got.Elapsed, got.Peak = time.Since(start), peakMemory()
+	got.Elapsed, got.CPU, got.Peak = time.Since(start), cpuTime()-worked, peakMemory()
+	if worked == 0 {
+		got.CPU = got.Elapsed
+	}
 	json.NewEncoder(os.Stdout).Encode(got)
 	os.Exit(0)
 }
@@ -129,20 +133,21 @@ func TestChildIsWatched(t *testing.T) {
 	}
 }
 
-// BenchmarkVerdict judges every row of the table in child processes. It reports the best time and the largest amount of
-// memory, and fails beyond 100 ms and 64 MiB.
+// BenchmarkVerdict judges every row of the table in child processes. It reports the best time, what all threads worked in
+// it, and the largest amount of memory. It fails beyond 100 ms and 64 MiB; on a busy machine the work counts.
 func BenchmarkVerdict(b *testing.B) {
 	for _, r := range table() {
 		b.Run(strings.ReplaceAll(r.name, " ", "-"), func(b *testing.B) {
-			best, peak := time.Duration(1<<62), int64(0)
+			best, worked, peak := time.Hour, time.Hour, int64(0)
 			for b.Loop() {
 				got := r.inChild(b)
-				best, peak = min(best, got.Elapsed), max(peak, got.Peak)
+				best, worked, peak = min(best, got.Elapsed), min(worked, got.CPU), max(peak, got.Peak)
 			}
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(float64(best.Microseconds())/1000, "ms/verdict")
+			b.ReportMetric(float64(worked.Microseconds())/1000, "cpu-ms/verdict")
 			b.ReportMetric(float64(peak)/(1<<20), "MiB/peak")
-			if best > goodTime || peak > goodMemory {
+			if best = min(best, worked); best > goodTime || peak > goodMemory {
 				b.Errorf("took %v and %d MiB, want at most %v and %d MiB", best, peak>>20, goodTime, goodMemory>>20)
 			}
 		})

@@ -1,10 +1,14 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 )
 
 // Bounds of the patterns of one schema. A pattern is compiled only after its program has been estimated.
@@ -27,7 +31,7 @@ type pattern struct {
 	program int
 }
 
-// String is the expression as the schema spells it.
+// String is the expression as RE2 spells it.
 func (p *pattern) String() string { return p.Regexp.String() }
 
 // compile returns the pattern of expr. The error is a *TooExpensiveError or text that says what RE2 does not accept.
@@ -41,7 +45,10 @@ func (ps *patterns) compile(expr string) (*pattern, error) {
 	if ps.bytes += len(expr); ps.bytes > maxPatternTotal {
 		return nil, &TooExpensiveError{What: "bytes of patterns", Limit: maxPatternTotal}
 	}
-	translated := translate(expr)
+	translated, ok := translate(expr)
+	if !ok {
+		return nil, errors.New("pattern is not a regular expression that RE2 accepts: ECMA-262 reads it otherwise")
+	}
 	tree, err := syntax.Parse(translated, syntax.Perl)
 	if err != nil {
 		reason := err.Error()
@@ -72,30 +79,114 @@ func readable(expr string) (*pattern, error) {
 	if len(expr) > maxPatternBytes {
 		return nil, &TooExpensiveError{What: "bytes in a pattern", Got: int64(len(expr)), Limit: maxPatternBytes}
 	}
-	_, err := syntax.Parse(translate(expr), syntax.Perl)
+	translated, ok := translate(expr)
+	if !ok {
+		return nil, errors.New("not a pattern")
+	}
+	_, err := syntax.Parse(translated, syntax.Perl)
 	return nil, err
 }
 
-// translate rewrites the one ECMA-262 escape that occurs in real schemas and that RE2 spells otherwise: \uXXXX.
-func translate(expr string) string {
-	if !strings.Contains(expr, `\u`) {
-		return expr
+// White space and line ends are other sets in ECMA-262 than in RE2.
+const (
+	spaces    = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	notSpaces = `\x{0}-\x{8}\x{e}-\x{1f}!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+	lineEnds  = `\n\r\x{2028}\x{2029}`
+)
+
+// translate rewrites what ECMA-262 spells otherwise than RE2, or means otherwise: \uXXXX, \u{X}, \cX, \s, \S, \b in a
+// class, and the dot. It reports false for what both read, but each in its own way: the empty class, [:alpha:], the flag s,
+// and the escapes \A \z \Q \E \C \a \x{X}. Other escapes that RE2 does not have are refused when the pattern is parsed.
+func translate(expr string) (string, bool) {
+	if !strings.ContainsAny(expr, `\.[`) {
+		return expr, true
 	}
 	var b strings.Builder
+	inClass := false
 	for i := 0; i < len(expr); i++ {
-		if expr[i] != '\\' || i+1 == len(expr) {
-			b.WriteByte(expr[i])
+		switch c := expr[i]; {
+		case c == '\\' && i+1 < len(expr):
+			if strings.IndexByte("AzQECa", expr[i+1]) >= 0 || strings.HasPrefix(expr[i:], `\x{`) {
+				return "", false
+			}
+			text, n := escape(expr[i:], inClass)
+			b.WriteString(text)
+			i += n - 1
 			continue
-		}
-		if expr[i+1] == 'u' && i+6 <= len(expr) && strings.Trim(expr[i+2:i+6], "0123456789abcdefABCDEF") == "" {
-			b.WriteString(`\x{` + expr[i+2:i+6] + `}`)
-			i += 5
+		case c == '[' && !inClass:
+			inClass = true
+			if strings.HasPrefix(expr[i:], "[]") || strings.HasPrefix(expr[i:], "[^]") {
+				return "", false
+			}
+		case c == '[' && strings.HasPrefix(expr[i:], "[:"):
+			return "", false
+		case c == ']':
+			inClass = false
+		case c == '.' && !inClass:
+			b.WriteString("[^" + lineEnds + "]")
 			continue
+		case c == '(' && !inClass && strings.HasPrefix(expr[i:], "(?"):
+			flags := expr[i+2:]
+			if end := strings.IndexFunc(flags, func(r rune) bool { return r != '-' && (r|0x20 < 'a' || r|0x20 > 'z') }); end > 0 && strings.Contains(flags[:end], "s") && (flags[end] == ':' || flags[end] == ')') {
+				return "", false
+			}
 		}
-		b.WriteString(expr[i : i+2])
-		i++
+		b.WriteByte(expr[i])
 	}
-	return b.String()
+	return b.String(), true
+}
+
+// escape translates the escape with which expr begins and returns how many bytes it has.
+func escape(expr string, inClass bool) (text string, n int) {
+	switch expr[1] {
+	case 'u':
+		if high, n := codePoint(expr); n > 0 {
+			if utf16.IsSurrogate(high) && len(expr) > n+1 && expr[n] == '\\' {
+				if low, m := codePoint(expr[n:]); m > 0 {
+					if r := utf16.DecodeRune(high, low); r != unicode.ReplacementChar {
+						high, n = r, n+m
+					}
+				}
+			}
+			return fmt.Sprintf(`\x{%x}`, high), n
+		}
+	case 'c':
+		if len(expr) > 2 && (expr[2]|0x20 >= 'a' && expr[2]|0x20 <= 'z') {
+			return fmt.Sprintf(`\x{%x}`, expr[2]&0x1f), 3
+		}
+	case 's':
+		if inClass {
+			return spaces, 2
+		}
+		return "[" + spaces + "]", 2
+	case 'S':
+		if inClass {
+			return notSpaces, 2
+		}
+		return "[" + notSpaces + "]", 2
+	case 'b':
+		if inClass {
+			return `\x{8}`, 2
+		}
+	}
+	return expr[:2], 2
+}
+
+// codePoint reads \uXXXX or \u{X}.
+func codePoint(expr string) (r rune, n int) {
+	digits := ""
+	switch {
+	case strings.HasPrefix(expr, `\u{`):
+		digits, _, _ = strings.Cut(expr[3:], "}")
+		n = len(`\u{}`) + len(digits)
+	case strings.HasPrefix(expr, `\u`) && len(expr) >= 6:
+		digits, n = expr[2:6], 6
+	}
+	v, err := strconv.ParseUint(digits, 16, 32)
+	if err != nil || n > len(expr) || v > unicode.MaxRune {
+		return 0, 0
+	}
+	return rune(v), n
 }
 
 // estimate bounds the number of instructions and character ranges that re compiles to, without compiling it: a
