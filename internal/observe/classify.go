@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 	"github.com/mcpcat-dev/mcpcat/internal/surface"
+	"github.com/mcpcat-dev/mcpcat/internal/upstream"
 	"github.com/mcpcat-dev/mcpcat/mcp"
 )
 
@@ -30,8 +31,12 @@ const (
 	CodeLimit          = "server.limit"
 	CodeRPC            = "server.rpc_error"
 	CodeUnstable       = "server.unstable"
+	CodeEchoed         = "server.secret_echoed"
 	CodeUnknown        = "server.failed"
 )
+
+// errEchoed is for secrets in what is left out of a surface. What is in it is looked at where it is compared.
+var errEchoed = errors.New("a tool of its list that cannot be used here holds a secret of the server's own block")
 
 // failure is a surface.Failure with the status that goes with it.
 type failure struct {
@@ -89,7 +94,10 @@ func classify(err error, s *catalog.Server) failure {
 		}
 		return f
 	case errors.As(err, &unstable):
-		return refused(CodeUnstable, sentence(strings.TrimPrefix(unstable.Error(), unstable.Server+": ")))
+		shown := unstable.Map(upstream.Redactor(s).RedactString)
+		return refused(CodeUnstable, sentence(strings.TrimPrefix(shown.Error(), shown.Server+": ")))
+	case errors.Is(err, errEchoed):
+		return refused(CodeEchoed, sentence(err.Error()))
 	case errors.As(err, &notMCP):
 		return refused(CodeNotMCP, sentence(withStderr(notMCP.Error(), err)))
 	case errors.As(err, &auth):

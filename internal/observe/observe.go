@@ -173,7 +173,12 @@ func walk(ctx context.Context, c *mcp.Client, d *mcp.Discovery, s *catalog.Serve
 		for _, t := range list.Tools {
 			w.Tools = append(w.Tools, t.Raw())
 		}
+		secrets := upstream.Redactor(s)
 		for _, x := range list.Excluded {
+			// The reason may quote a part of it.
+			if secrets.HoldsJSON(x.Definition) {
+				return surface.Server{}, errEchoed
+			}
 			w.Excluded = append(w.Excluded, surface.Excluded{Name: x.Name, Reason: x.Reason})
 		}
 		if list.ServerInfo != nil {

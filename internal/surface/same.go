@@ -44,6 +44,19 @@ func (e *UnstableError) Error() string {
 	return e.Server + ": two walks differ: " + strings.Join(parts, "; ")
 }
 
+// Map returns e with f applied to every name that the server gave.
+func (e *UnstableError) Map(f func(string) string) *UnstableError {
+	clean := *e
+	for _, names := range []*[]string{&clean.Added, &clean.Removed, &clean.Changed} {
+		list := slices.Clone(*names)
+		for i, name := range list {
+			list[i] = f(name)
+		}
+		*names = list
+	}
+	return &clean
+}
+
 // SameWalk compares two walks over one server. They are the same when they hold the same tools with the same gate
 // digests, the same excluded tools and the same sections of discovery.
 //

@@ -2,7 +2,8 @@
 //
 // plan, verify, call and serve all come through here, so that what was observed for review and what answers calls later
 // were reached in the same way: same command, environment, headers, identity and limits. It keeps no session, retries
-// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog and mcp.
+// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog,
+// secret and mcp.
 package upstream
 
 import (
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/internal/secret"
 	"github.com/mcpcat-dev/mcpcat/mcp"
 )
 
@@ -27,16 +29,20 @@ type Dialer struct {
 }
 
 // Connect starts or reaches the server, asks server/discover, and returns a client of MCP 2026-07-28. The caller closes
-// it. Errors are those of mcp.Connect; none holds a secret of the block.
+// it. Errors are those of mcp.Connect; none prints a secret of the block, whatever the server says.
 func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, error) {
 	t, err := d.Transport(s)
 	if err != nil {
 		return nil, err
 	}
 	return mcp.Connect(ctx, t,
+		mcp.WithRedactor(Redactor(s).Redact),
 		mcp.WithClientInfo(mcp.Implementation{Name: "mcpcat", Version: d.Version}),
 		mcp.WithTimeouts(mcp.Timeouts{Connect: s.Timeouts.Connect, Discover: s.Timeouts.Discover, List: s.Timeouts.List, Call: s.Timeouts.Call}))
 }
+
+// Redactor finds the secrets of a server's block, which the server was given and may repeat.
+func Redactor(s *catalog.Server) *secret.Redactor { return secret.NewRedactor(s.Secrets()...) }
 
 // Transport builds the transport of a declared server without using it.
 func (d Dialer) Transport(s *catalog.Server) (mcp.Transport, error) {
