@@ -33,6 +33,7 @@ func overBoth(t *testing.T, test func(t *testing.T, connect connector)) {
 func overHTTPWith(t *testing.T, h mcptest.Handler, opts ...Option) (*Client, *mcptest.Peer) {
 	t.Helper()
 	p := mcptest.HTTP(t, h)
+	holdToSpec(t, p)
 	tr := NewStreamableHTTPTransport(p.URL)
 	tr.AllowPrivate = true
 	c, err := Connect(short(t), tr, opts...)
