@@ -175,6 +175,12 @@ func (a *app) replace(ctx context.Context, w *boltfile.Writer, name string, p *p
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	switch ref, err := a.hidden.inLock(next); {
+	case err != nil:
+		return nil, a.lockError(path, err)
+	case ref != "":
+		return nil, secretInFile("The lock file", ref)
+	}
 	if err := w.Replace(base.Base(), next, a.mirrorPath(cat)); err != nil {
 		return nil, a.lockError(path, err)
 	}

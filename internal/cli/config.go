@@ -56,8 +56,7 @@ func (a *app) loadCatalogWith(o catalog.Options) (*catalog.Catalog, diag.List, e
 	if diags.HasErrors() {
 		return nil, nil, &exitError{code: exitFailed, diags: diags}
 	}
-	a.hide(cat.Secrets())
-	return cat, diags, nil
+	return cat, diags, a.hide(cat.Secrets())
 }
 
 func (a *app) lockPath(cat *catalog.Catalog) string { return filepath.Join(cat.Dir, cat.Lock) }

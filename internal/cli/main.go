@@ -19,7 +19,6 @@ import (
 	cli "github.com/urfave/cli/v3"
 
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
-	"github.com/mcpcat-dev/mcpcat/internal/secret"
 	"github.com/mcpcat-dev/mcpcat/internal/term"
 	"github.com/mcpcat-dev/mcpcat/internal/view"
 )
@@ -86,8 +85,9 @@ type app struct {
 	*term.Process
 	// out and err hide the values of the catalog's secrets once it is loaded.
 	out, err io.Writer
-	// flush writes what the hiding writers keep back.
-	flushers []*secret.Writer
+	// hidden are the secrets that no output may hold, see hide.go; flushers write what the hiding writers keep back.
+	hidden   hidden
+	flushers []flusher
 	// kind is the kind member of the JSON document that the running command prints.
 	kind string
 	// code is the exit status of a command that ended without an error.
@@ -171,7 +171,7 @@ func (a *app) diagnostics(list diag.List) {
 	if a.StderrTerminal {
 		o.Width = a.Width
 	}
-	if err := diag.Write(a.err, list, o); err != nil {
+	if err := diag.Write(a.err, a.hidden.diagnostics(list), o); err != nil {
 		a.broken = true
 	}
 }
@@ -179,21 +179,6 @@ func (a *app) diagnostics(list diag.List) {
 // say prints to standard error. Progress and remarks that cannot be written are lost; the result is not theirs.
 func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.err, format, args...)
-}
-
-// hide makes both streams replace the values of secrets from now on.
-func (a *app) hide(values []secret.String) {
-	r := secret.NewRedactor(values...)
-	out, err := r.Writer(a.Stdout), r.Writer(a.Stderr)
-	a.out, a.err, a.flushers = out, err, []*secret.Writer{out, err}
-}
-
-func (a *app) flush() error {
-	var errs []error
-	for _, w := range a.flushers {
-		errs = append(errs, w.Flush())
-	}
-	return errors.Join(errs...)
 }
 
 // dir is the catalog directory, absolute: the working directory, or what -chdir says.

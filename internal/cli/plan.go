@@ -144,6 +144,9 @@ func (a *app) savePlan(name string, p *plan.Plan) error {
 	if err := a.replaceable(name); err != nil {
 		return fail(exitFailed, diag.Errorf("plan.not_saved", "Plan was not saved", "%s: %s. Choose another name for -out.", diag.Escape(name), err))
 	}
+	if ref := a.hidden.inFile(b); ref != "" {
+		return secretInFile("The plan file", ref)
+	}
 	if err := writeFile(a.path(name), b); err != nil {
 		return fail(exitFailed, diag.Errorf("plan.not_saved", "Plan was not saved", "%s.", upper(err.Error())))
 	}
