@@ -13,6 +13,7 @@ type input struct {
 	name      string
 	kind      digest.Kind
 	text      string
+	pages     []string // of a snapshot, instead of a text
 	canonical string
 	refused   string
 }

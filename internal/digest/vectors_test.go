@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,16 +23,17 @@ var update = flag.Bool("update", false, "rewrite testdata/digest/vectors.json")
 
 var vectorsFile = filepath.Join("..", "..", "testdata", "digest", "vectors.json")
 
-// vector is one published input with its digest. Exactly one of Text and Base64 is the input; Canonical and Digest, or
-// Refused, is the outcome.
+// vector is one published input with its digest. Exactly one of Text, Base64 and Pages is the input; Canonical and Digest,
+// or Refused, is the outcome.
 type vector struct {
-	Name      string  `json:"name"`
-	Kind      string  `json:"kind"`
-	Text      *string `json:"text,omitempty"`
-	Base64    *string `json:"base64,omitempty"`
-	Canonical *string `json:"canonical"`
-	Digest    *string `json:"digest"`
-	Refused   string  `json:"refused,omitempty"`
+	Name      string   `json:"name"`
+	Kind      string   `json:"kind"`
+	Text      *string  `json:"text,omitempty"`
+	Base64    *string  `json:"base64,omitempty"`
+	Pages     []string `json:"pages,omitempty"`
+	Canonical *string  `json:"canonical"`
+	Digest    *string  `json:"digest"`
+	Refused   string   `json:"refused,omitempty"`
 }
 
 type vectors struct {
@@ -103,13 +105,18 @@ func makeVectors(t *testing.T) vectors {
 		"annotations.lastModified are left out. The other kinds take any JSON value.",
 		"Refused inputs have a reason (syntax, trailing, bom, utf8, surrogate, control, duplicate, kind, depth, digits,",
 		"exponent) and neither canonical form nor digest.",
+		"Pages instead of a text: the results of a snapshot, of which docs/digest.md makes the document that is hashed.",
 	}}
 	names := map[string]bool{}
-	for _, in := range vectorInputs() {
+	for _, in := range slices.Concat(vectorInputs(), snapshotInputs()) {
 		if names[in.name] {
 			t.Fatalf("two vectors are named %q", in.name)
 		}
 		names[in.name] = true
+		if in.pages != nil {
+			out.Vectors = append(out.Vectors, snapshotVector(t, in))
+			continue
+		}
 		v := vector{Name: in.name, Kind: string(in.kind)}
 		if utf8.ValidString(in.text) {
 			v.Text = &in.text
