@@ -56,8 +56,9 @@ func interrupted() failure {
 	return unchecked(CodeInterrupted, "The command was interrupted before this server was asked.", true)
 }
 
-func notApproved(err error) failure {
-	return unchecked(CodeNotApproved, sentence(err.Error()), true)
+// notApproved leaves the server's name out: it stands before every message.
+func notApproved(err error, name string) failure {
+	return unchecked(CodeNotApproved, sentence(strings.TrimPrefix(err.Error(), name+": ")), true)
 }
 
 // classify says in which way a server failed. A server that could not be reached was not checked; one that answered in a
@@ -121,10 +122,11 @@ func classify(err error, s *catalog.Server) failure {
 		switch {
 		case lower.Status != 0:
 			code = CodeHTTPStatus
-		case s.Stdio != nil && lower.Delivered:
-			code = CodeExited
-		case s.Stdio != nil:
+		case s.Stdio != nil && lower.Op == "start":
 			code = CodeStart
+		case s.Stdio != nil:
+			// Whether the request was written before the process ended is a race, and says nothing about the server.
+			code = CodeExited
 		}
 		return unchecked(code, sentence(withStderr(lower.Error(), err)), true)
 	case errors.As(err, &rpc):

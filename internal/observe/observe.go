@@ -6,6 +6,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -50,7 +51,7 @@ type Options struct {
 func Servers(ctx context.Context, servers []*catalog.Server, o Options) ([]surface.Server, error) {
 	out := make([]surface.Server, len(servers))
 	var group errgroup.Group
-	group.SetLimit(cmpOr(o.Parallelism, DefaultParallelism))
+	group.SetLimit(cmp.Or(max(o.Parallelism, 0), DefaultParallelism))
 	for i, s := range servers {
 		group.Go(func() error {
 			name := s.Addr.String()
@@ -72,18 +73,14 @@ func Servers(ctx context.Context, servers []*catalog.Server, o Options) ([]surfa
 	return out, nil
 }
 
-func cmpOr(n, or int) int {
-	if n > 0 {
-		return n
-	}
-	return or
-}
-
 func outcome(s *surface.Server) string {
 	if s.Failure != nil {
 		return fmt.Sprintf("%s (%s)", notChecked(s.Status), s.Failure.Code)
 	}
-	return fmt.Sprintf("%d tools", len(s.Tools))
+	if len(s.Tools) == 1 {
+		return "1 tool listed"
+	}
+	return fmt.Sprintf("%d tools listed", len(s.Tools))
 }
 
 func notChecked(s surface.Status) string {
@@ -105,7 +102,7 @@ func one(ctx context.Context, s *catalog.Server, o Options) surface.Server {
 		return failed(interrupted())
 	}
 	if err := o.Approve[s.Addr.String()]; err != nil {
-		return failed(notApproved(err))
+		return failed(notApproved(err, s.Addr.String()))
 	}
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -126,7 +123,7 @@ func one(ctx context.Context, s *catalog.Server, o Options) surface.Server {
 	return got
 }
 
-// twice walks the server two times and returns the second walk if both agree.
+// twice walks the server two times and returns the first walk if both agree.
 func twice(ctx context.Context, c *mcp.Client, s *catalog.Server) (surface.Server, error) {
 	first, err := walk(ctx, c, c.Discovery(), s)
 	if err != nil {

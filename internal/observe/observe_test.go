@@ -24,7 +24,13 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/upstream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv("OBSERVE_CHILD") == "exit" {
+		fmt.Fprintln(os.Stderr, "no licence")
+		os.Exit(3)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // peer answers each method with a result; a missing method is not found.
 type peer struct {
@@ -318,6 +324,49 @@ func TestLastWords(t *testing.T) {
 	} {
 		if got := lastWords(in); got != want {
 			t.Errorf("lastWords(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestChildThatEnds: a child that ends at once is one that exited, however far the first request got; one that cannot be
+// started is another thing.
+func TestChildThatEnds(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdio := func(command string) *catalog.Server {
+		dir := t.TempDir()
+		text := fmt.Sprintf("server \"s\" {\n  stdio {\n    command = %q\n    env = {\n      OBSERVE_CHILD = \"exit\"\n    }\n  }\n  tools = [\"a\"]\n}\n", command)
+		if err := os.WriteFile(filepath.Join(dir, "catalog.hcl"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cat, diags := catalog.Load(catalog.Options{Dir: dir})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		return cat.Servers[0]
+	}
+	ends, absent := stdio(self), stdio(self+"-that-is-not-there")
+	var many []*catalog.Server
+	for range 40 {
+		many = append(many, ends)
+	}
+	many = append(many, absent)
+	got, err := Servers(t.Context(), many, Options{Dialer: dialer()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range got {
+		want := CodeExited
+		if i == 40 {
+			want = CodeStart
+		}
+		if s.Failure == nil || s.Status != surface.NotChecked || s.Failure.Code != want {
+			t.Errorf("run %d: %s %+v, want %s", i, s.Status, s.Failure, want)
+		}
+		if i < 40 && (s.Failure == nil || !strings.Contains(s.Failure.Message, "no licence")) {
+			t.Errorf("run %d: %+v does not quote the last words", i, s.Failure)
 		}
 	}
 }
