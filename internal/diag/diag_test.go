@@ -288,3 +288,36 @@ func TestList(t *testing.T) {
 		t.Errorf("JSON = %s, want %s", raw, want)
 	}
 }
+
+// More than five warnings of one kind are one, and no name and no detail of them is lost; five are five.
+func TestWriteGroups(t *testing.T) {
+	warning := func(n int, why string) Diagnostic {
+		name := fmt.Sprintf("server.s%d", n)
+		return Warningf("server.timeout", "Server not checked", "%s: %s", name, why).For(name).At(Range{File: "catalog.hcl", Start: Pos{Line: n}})
+	}
+	var l List
+	for n := range 5 {
+		l = append(l, warning(n+1, "No answer."))
+	}
+	l = append(l, Errorf("server.timeout", "Server not checked", "An error of the same name."), Warningf("catalog.x", "Another", "One of its kind."))
+	var b strings.Builder
+	if err := Write(&b, l, WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "Warning: Server not checked\n"); n != 5 {
+		t.Errorf("five warnings are printed as %d", n)
+	}
+	l = append(l, warning(6, "No connection."), warning(7, "No answer."))
+	b.Reset()
+	if err := Write(&b, l, WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "Warning: Server not checked (7)\n\n" +
+		"  server.s1, server.s2, server.s3, server.s4, server.s5, server.s7:\n  No answer.\n\n" +
+		"  server.s6:\n  No connection.\n\n" +
+		"Error: Server not checked\n\n  An error of the same name.\n\n" +
+		"Warning: Another\n\n  One of its kind.\n"
+	if got := b.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

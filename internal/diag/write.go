@@ -24,6 +24,17 @@ type WriteOptions struct {
 //
 //	  server/discover answered -32022 and offers only 2025-11-25.
 //
+// More than five warnings of one code and summary are one, with all their addresses, or places where they have none, and
+// every detail once:
+//
+//	Warning: Server not checked (7)
+//
+//	  server.depot, server.harbour, server.silo, server.wiki["eu"], server.wiki["us"], server.yard:
+//	  No connection within 5s. Nothing of it is pinned.
+//
+//	  server.crane:
+//	  No answer within 10s. Its 2 pinned tools stay as they are.
+//
 // Whatever the fields contain, the output has no control character but line feeds and Write's own colours, no concealed
 // character, and no line that a CI runner obeys. The error is that of w.
 func Write(w io.Writer, l List, opts WriteOptions) error {
@@ -31,14 +42,59 @@ func Write(w io.Writer, l List, opts WriteOptions) error {
 		opts.Width = 90
 	}
 	var b strings.Builder
-	for i, d := range l {
-		if i > 0 {
+	groups := map[kind][]Diagnostic{}
+	for _, d := range l {
+		if d.Severity == Warning {
+			groups[kind{d.Code, d.Summary}] = append(groups[kind{d.Code, d.Summary}], d)
+		}
+	}
+	for _, d := range l {
+		group := groups[kind{d.Code, d.Summary}]
+		many := d.Severity == Warning && (len(group) > mostAlike || group == nil)
+		if many && group == nil {
+			continue // stands with the first of its kind
+		}
+		if b.Len() > 0 {
 			b.WriteByte('\n')
+		}
+		if many {
+			writeGroup(&b, group, opts)
+			groups[kind{d.Code, d.Summary}] = nil
+			continue
 		}
 		writeOne(&b, d, opts)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// mostAlike is how many warnings of one kind are printed one by one.
+const mostAlike = 5
+
+type kind struct{ code, summary string }
+
+// writeGroup prints warnings of one kind as one.
+func writeGroup(b *strings.Builder, group []Diagnostic, opts WriteOptions) {
+	head := group[0]
+	writeOne(b, Diagnostic{Severity: Warning, Summary: fmt.Sprintf("%s (%d)", head.Summary, len(group))}, opts)
+	var details []string
+	names := map[string][]string{}
+	for _, d := range group {
+		name := d.Address
+		if name == "" && d.Range != nil {
+			name = d.Range.String()
+		}
+		detail := strings.TrimPrefix(d.Detail, d.Address+": ")
+		if names[detail] == nil {
+			details = append(details, detail)
+		}
+		names[detail] = append(names[detail], name)
+	}
+	for _, detail := range details {
+		b.WriteByte('\n')
+		writeParagraphs(b, strings.Join(names[detail], ", ")+":", opts)
+		writeParagraphs(b, detail, opts)
+	}
 }
 
 func writeOne(b *strings.Builder, d Diagnostic, opts WriteOptions) {
@@ -74,7 +130,11 @@ func writeOne(b *strings.Builder, d Diagnostic, opts WriteOptions) {
 		return
 	}
 	b.WriteByte('\n')
-	for line := range strings.SplitSeq(ownLines(d.Detail), "\n") {
+	writeParagraphs(b, d.Detail, opts)
+}
+
+func writeParagraphs(b *strings.Builder, text string, opts WriteOptions) {
+	for line := range strings.SplitSeq(ownLines(text), "\n") {
 		if line == "" {
 			b.WriteByte('\n')
 			continue
