@@ -40,7 +40,8 @@ var arrows = map[string][]string{
 	},
 
 	"internal/plan": {
-		"internal/addr", "internal/catalog", "internal/diag", "internal/digest", "internal/lock", "internal/secret", "internal/strictjson", "internal/surface",
+		"internal/addr", "internal/catalog", "internal/diag", "internal/digest", "internal/lock", "internal/schema", "internal/secret",
+		"internal/strictjson", "internal/surface",
 	},
 
 	"internal/catalog":       {"internal/addr", "internal/diag", "internal/digest", "internal/secret", "internal/strictjson"},

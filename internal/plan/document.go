@@ -141,7 +141,8 @@ type Summary struct {
 	KeptUnchecked     int      `json:"kept_unchecked"`
 	Denied            int      `json:"denied"` // tools, servers, agents with decision deny
 	ServersChanged    int      `json:"servers_changed"`
-	NotOffered        int      `json:"not_offered"` // declared tools that are neither offered nor pinned
+	NotCallable       int      `json:"not_callable"` // new definitions that are pinned as text only
+	NotOffered        int      `json:"not_offered"`  // declared tools that are neither offered nor pinned
 	ServersChecked    int      `json:"servers_checked"`
 	ServersNotChecked int      `json:"servers_not_checked"`
 	ServersRefused    int      `json:"servers_refused"`
@@ -167,7 +168,7 @@ const (
 	Removed    Status = "removed"  // pinned, and no longer in the catalog
 )
 
-// Server is one server of the catalog or of the base lock. The members after Error exist for checked servers only, apart
+// Server is one server of the catalog or of the base lock. The members after Differs exist for checked servers only, apart
 // from Changes, which a removed server has too.
 type Server struct {
 	Address        string        `json:"address"`
@@ -179,6 +180,11 @@ type Server struct {
 
 	KeptTools *int     `json:"kept_tools,omitempty"` // pins that stay as they are; not for checked servers
 	Error     *Failure `json:"error,omitempty"`
+
+	// Declared is what the catalog says of a server that is not pinned yet, whether or not it was checked. Differs is how
+	// the catalog and the pinned entry differ for a server that was not checked: nothing of that is applied.
+	Declared *Declared `json:"declared,omitempty"`
+	Differs  []Leaf    `json:"differs,omitempty"`
 
 	Identity        *IdentityPair           `json:"identity,omitempty"`
 	Snapshots       map[string]SnapshotPair `json:"snapshots,omitempty"`
@@ -192,6 +198,13 @@ type Server struct {
 	Changes         []Leaf                  `json:"changes,omitzero"`
 	Flags           []Flag                  `json:"flags,omitempty"`
 	After           *Pinned                 `json:"after,omitempty"` // what apply writes; absent: the entry stays as it is
+}
+
+// Declared is everything that the catalog says of how a server is reached and bounded, resolved: endpoint as
+// catalog.Server.Endpoint gives it, but for the url, which is one text with secrets by reference and query values hidden.
+type Declared struct {
+	Endpoint json.RawMessage `json:"endpoint"`
+	Timeouts json.RawMessage `json:"timeouts"`
 }
 
 // Labels of a server whose changes touch no tool and are of one sort.
@@ -254,10 +267,12 @@ const (
 
 // Change is what happens to one tool.
 type Change struct {
-	Address        string   `json:"address"`
-	Action         Action   `json:"action"`
-	Reason         Reason   `json:"reason,omitempty"` // for removals
-	Note           string   `json:"note,omitempty"`   // why it is not usable, or what it looks like
+	Address string `json:"address"`
+	Action  Action `json:"action"`
+	Reason  Reason `json:"reason,omitempty"` // for removals
+	Note    string `json:"note,omitempty"`   // why it is not usable, or what it looks like
+	// NotCallable says why the gate will refuse every call of the new definition: it is pinned as text.
+	NotCallable    string   `json:"not_callable,omitempty"`
 	Classes        []Class  `json:"classes"`
 	Decision       Decision `json:"decision"`
 	ForcesApproval bool     `json:"forces_approval"`

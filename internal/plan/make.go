@@ -58,6 +58,7 @@ type maker struct {
 	items    map[addr.Item]lock.Item // of next
 	touched  map[addr.Server]bool    // servers of which a listed tool changed or went
 	pinned   map[addr.Server][]lock.Item
+	schemas  map[string]error // verdicts of callable by the text of a schema
 }
 
 func compute(in Input) (*maker, error) {
@@ -69,6 +70,7 @@ func compute(in Input) (*maker, error) {
 		observed: map[addr.Server]*surface.Server{},
 		next:     &lock.Lock{},
 		items:    map[addr.Item]lock.Item{},
+		schemas:  map[string]error{},
 		touched:  map[addr.Server]bool{},
 		plan: &Plan{
 			FormatVersion: FormatVersion, Kind: Kind, MCPCatVersion: in.Version,
@@ -179,6 +181,13 @@ func (m *maker) server(a addr.Server, decl *catalog.Server) error {
 		s.Error = redactFailure(m.cat, failureOf(seen.Failure))
 	}
 	m.keep(&s, pinned)
+	if s.Status != Disabled {
+		if pinned == nil {
+			s.Declared = declaredOf(decl)
+		} else {
+			s.Differs = declaredLeaves(decl, pinned)
+		}
+	}
 	if s.Error != nil {
 		m.failureDiagnostic(&s, decl)
 	}
@@ -293,6 +302,10 @@ func (m *maker) tool(s *Server, decl catalog.ToolDecl, seen *surface.Server) err
 	c := Change{
 		Address: a.String(), Action: Add, DeclaredAt: place(decl.Range),
 		After: versionOf(after), Diff: []Leaf{}, Flags: concealedFlags(v),
+	}
+	if err := m.callable(v); err != nil {
+		c.NotCallable = diag.Escape(cutText(err.Error()))
+		m.plan.Summary.NotCallable++
 	}
 	if string(c.After.Definition) != string(it.Definition) {
 		c.After.Received = string(it.Definition)

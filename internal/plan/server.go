@@ -51,9 +51,9 @@ func (m *maker) sections(s *Server, pinned *lock.Server, entry *lock.Server, dec
 	s.Changes = []Leaf{}
 	if pinned == nil {
 		s.Changes = append(s.Changes, newLeaf("", ServerAdded, nil, quoted(s.Endpoint)))
+		s.Declared = declaredOf(m.cat.Server(entry.Addr))
 	} else {
-		s.Changes = append(s.Changes, endpointLeaves(pinned, entry)...)
-		s.Changes = append(s.Changes, objectLeaves("/timeouts", GuardChanged, pinned.Timeouts, entry.Timeouts)...)
+		s.Changes = append(s.Changes, declaredLeaves(m.cat.Server(entry.Addr), pinned)...)
 		s.Changes = append(s.Changes, identityLeaves(s.Identity)...)
 		if pinned.Protocol != entry.Protocol {
 			s.Changes = append(s.Changes, newLeaf("/protocol", CapabilitiesChanged, quoted(pinned.Protocol), quoted(entry.Protocol)))
@@ -100,25 +100,62 @@ func digestOf(set map[string]digest.Digest, name string) *digest.Digest {
 }
 
 // endpointLeaves shows what of the endpoint changed, query values hidden.
-func endpointLeaves(pinned, entry *lock.Server) []Leaf {
-	if pinned.EndpointDigest == entry.EndpointDigest {
+func endpointLeaves(pinned *lock.Server, endpoint json.RawMessage, d digest.Digest) []Leaf {
+	if pinned.EndpointDigest == d {
 		return nil
 	}
-	leaves := objectLeaves("/endpoint", EndpointChanged, pinned.Endpoint, entry.Endpoint)
-	for i := range leaves {
-		for _, side := range []*json.RawMessage{&leaves[i].Before, &leaves[i].After} {
-			text, ok := strictjson.Value(*side).Text()
-			if hidden := hideQuery(text); ok && leaves[i].Path == "/endpoint/url" && hidden != text {
-				*side = json.RawMessage(quoted(hidden))
-				leaves[i].Note = "query values are hidden"
-				leaves[i].Words = nil
-			}
+	leaves := objectLeaves("/endpoint", EndpointChanged, shownEndpoint(pinned.Endpoint), shownEndpoint(endpoint))
+	b, a := strictjson.Value(pinned.Endpoint), strictjson.Value(endpoint)
+	before, _ := b.Get("url")
+	after, _ := a.Get("url")
+	if same(before, after) {
+		// Nothing of it was hidden that differs.
+	} else if i := slices.IndexFunc(leaves, func(l Leaf) bool { return l.Path == "/endpoint/url" }); i >= 0 {
+		if strings.Contains(string(leaves[i].Before)+string(leaves[i].After), hidden) {
+			leaves[i].Note, leaves[i].Words = hiddenNote, nil
 		}
+	} else if objects(b, a) { // the difference is in what is hidden
+		l := newLeaf("/endpoint/url", EndpointChanged, quoted(postureText(pinned.Endpoint)), quoted(postureText(endpoint)))
+		l.Note, l.Words = hiddenNote, nil
+		leaves = append(leaves, l)
 	}
 	if len(leaves) == 0 { // another digest of an equal text: an entry that was not made here
-		leaves = append(leaves, newLeaf("/endpoint", EndpointChanged, quoted(pinned.EndpointDigest.String()), quoted(entry.EndpointDigest.String())))
+		leaves = append(leaves, newLeaf("/endpoint", EndpointChanged, quoted(pinned.EndpointDigest.String()), quoted(d.String())))
 	}
 	return leaves
+}
+
+const hiddenNote = "query values are hidden"
+
+// shownEndpoint is an endpoint with its url as one text, secrets by reference and query values hidden.
+func shownEndpoint(endpoint json.RawMessage) json.RawMessage {
+	v := strictjson.Value(endpoint)
+	if _, ok := v.Get("url"); !ok {
+		return endpoint
+	}
+	out := []byte{'{'}
+	for name, m := range v.Members() {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(strictjson.AppendString(out, name), ':')
+		if name == "url" {
+			m = quoted(postureText(endpoint))
+		}
+		out = append(out, m...)
+	}
+	return append(out, '}')
+}
+
+// declaredOf is what apply will pin of a server beside its answers.
+func declaredOf(decl *catalog.Server) *Declared {
+	return &Declared{Endpoint: shownEndpoint(decl.Endpoint()), Timeouts: decl.Timeouts.Posture()}
+}
+
+// declaredLeaves is how the catalog differs from what is pinned of a server.
+func declaredLeaves(decl *catalog.Server, pinned *lock.Server) []Leaf {
+	return append(endpointLeaves(pinned, decl.Endpoint(), decl.EndpointDigest()),
+		objectLeaves("/timeouts", GuardChanged, pinned.Timeouts, decl.Timeouts.Posture())...)
 }
 
 func identityLeaves(id *IdentityPair) []Leaf {
@@ -283,7 +320,17 @@ func sameEntry(pinned, entry *lock.Server) bool {
 		slices.Equal(pinned.ToolOrder, entry.ToolOrder)
 }
 
-// hideQuery replaces the values in the query of a URL. Other text stays as it is.
+// hidden stands for a value that is not shown.
+const hidden = "…"
+
+// reference reports whether a text is the reference of one secret, ${var.NAME}, which may be shown.
+func reference(s string) bool {
+	name, ok := strings.CutPrefix(s, "${")
+	name, end := strings.CutSuffix(name, "}")
+	return ok && end && name != "" && !strings.ContainsAny(name, "${}")
+}
+
+// hideQuery replaces the values in the query of a URL, but for references of secrets. Other text stays as it is.
 func hideQuery(text string) string {
 	if !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") {
 		return text
@@ -294,8 +341,8 @@ func hideQuery(text string) string {
 	}
 	parts := strings.Split(query, "&")
 	for i, p := range parts {
-		if name, _, ok := strings.Cut(p, "="); ok {
-			parts[i] = name + "=…"
+		if name, value, ok := strings.Cut(p, "="); ok && !reference(value) {
+			parts[i] = name + "=" + hidden
 		}
 	}
 	return head + "?" + strings.Join(parts, "&")

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,12 +19,15 @@ type State string
 
 // The states.
 const (
-	StateOK         State = "ok"
-	StateDrift      State = "drift"       // the live definition is another one
-	StateMissing    State = "missing"     // pinned, and no longer listed
-	StateNotPinned  State = "not_pinned"  // declared, and not in the lock
-	StateEndpoint   State = "endpoint"    // the catalog's endpoint or limits are not the pinned ones
-	StateNotChecked State = "not_checked" // the server could not be asked or was refused
+	StateOK        State = "ok"
+	StateDrift     State = "drift"      // the live definition is another one
+	StateMissing   State = "missing"    // pinned, and no longer listed
+	StateNotPinned State = "not_pinned" // declared, and not in the lock
+	StateEndpoint  State = "endpoint"   // the catalog's endpoint or limits are not the pinned ones
+	StateSettings  State = "settings"   // the catalog's run-time settings check less often than the pinned ones
+	// StateNotCallable is a pinned definition that cannot be enforced, so that no call of it is allowed.
+	StateNotCallable State = "not_callable"
+	StateNotChecked  State = "not_checked" // the server could not be asked or was refused
 )
 
 // refused reports whether the gate would refuse the item.
@@ -53,8 +57,8 @@ type VerifySummary struct {
 	Notes      int `json:"notes"` // differences that refuse nothing
 }
 
-// VerifyServer is one server. Changes are differences of its own, all of them notes unless they say endpoint_changed or
-// guard_changed.
+// VerifyServer is one server. Changes are differences of its own, all of them notes; what refuses its items stands with
+// them.
 type VerifyServer struct {
 	Address string   `json:"address"`
 	Status  Status   `json:"status"`
@@ -69,11 +73,12 @@ type VerifyItem struct {
 	Locked  *digest.Digest `json:"locked"`
 	Live    *digest.Digest `json:"live"`
 	Changed []string       `json:"changed,omitempty"`
+	Reason  string         `json:"reason,omitempty"` // for endpoint, settings and not_callable
 }
 
 // Posture is one way in which the catalog states more than the lock holds.
 type Posture struct {
-	Subject string `json:"subject"` // "gate", or "agent support_bot"
+	Subject string `json:"subject"` // "gate": refuses every call; "agent support_bot": refuses calls of this agent
 	Detail  string `json:"detail"`
 }
 
@@ -104,16 +109,19 @@ func Verify(in Input) (*Verification, error) {
 		}
 		decl := in.Catalog.Server(a)
 		vs := VerifyServer{Address: s.Address, Status: s.Status, Error: s.Error, Changes: append([]Leaf{}, s.Changes...)}
+		vs.Changes = append(vs.Changes, s.Differs...)
 		v.Servers = append(v.Servers, vs)
-		posture := concerns(s.Changes, ServerAdded, EndpointChanged, GuardChanged)
-		for _, l := range s.Changes {
+		for _, l := range vs.Changes {
 			if l.Class != ServerAdded && l.Class != EndpointChanged && l.Class != GuardChanged {
 				v.Summary.Notes++
 			}
 		}
 		for _, t := range decl.Tools {
-			v.item(m, decl, t.Name, s.Status, posture)
+			v.item(m, decl, t.Name, s.Status)
 		}
+	}
+	if m.plan.Gate != nil && m.cat.Gate.AtLeast(m.base.Gate) && in.Base != nil {
+		v.Summary.Notes++ // it checks more often than was applied, which is obeyed
 	}
 	sortByAddress(v.Items, func(it VerifyItem) string { return it.Address })
 	v.posture(m)
@@ -121,8 +129,10 @@ func Verify(in Input) (*Verification, error) {
 	return v, nil
 }
 
-// item judges one declared tool. An endpoint that is not the pinned one refuses its tools whether or not it was asked.
-func (v *Verification) item(m *maker, decl *catalog.Server, name string, status Status, posture bool) {
+// item judges one declared tool by what the gate asks, from the same functions, whether or not its server was asked:
+// catalog.Gate.AtLeast, catalog.Server.CheckApplied, package schema. Where several things refuse it, the state is the one
+// that plan and apply may mend.
+func (v *Verification) item(m *maker, decl *catalog.Server, name string, status Status) {
 	a := addr.Item{Server: decl.Addr, Kind: addr.Tool, Name: name}
 	it := VerifyItem{Address: a.String()}
 	pinned := m.base.Find(a)
@@ -137,21 +147,32 @@ func (v *Verification) item(m *maker, decl *catalog.Server, name string, status 
 		if live, listed = m.observed[decl.Addr].Tool(name); listed {
 			it.Live = &live.Digest
 		}
-	} else if entry := m.base.ServerByAddr(decl.Addr); entry != nil {
-		posture = entry.EndpointDigest != decl.EndpointDigest() || !same(strictjson.Value(entry.Timeouts), strictjson.Value(decl.Timeouts.Posture()))
+	}
+	var unapplied, unenforced error
+	if pinned != nil {
+		if entry := m.base.ServerByAddr(decl.Addr); entry == nil {
+			unapplied = errors.New("its server is not in the lock")
+		} else {
+			unapplied = decl.CheckApplied(entry.EndpointDigest, entry.Protocol, entry.Timeouts)
+		}
+		unenforced = m.callable(strictjson.Value(pinned.Definition))
 	}
 	switch {
 	case pinned == nil:
 		it.State = StateNotPinned
-	case posture:
-		it.State = StateEndpoint
-	case status != Checked:
-		it.State = StateNotChecked
-	case !listed:
+	case unapplied != nil:
+		it.State, it.Reason = StateEndpoint, unapplied.Error()
+	case !m.cat.Gate.AtLeast(m.base.Gate):
+		it.State, it.Reason = StateSettings, "the gate block of the catalog is not the applied one: plan and apply it"
+	case status == Checked && !listed:
 		it.State = StateMissing
-	case live.Digest != pinned.Digest:
+	case status == Checked && live.Digest != pinned.Digest:
 		it.State = StateDrift
 		it.Changed = changedMembers(pinned.Definition, live.Definition)
+	case unenforced != nil:
+		it.State, it.Reason = StateNotCallable, diag.Escape(cutText(unenforced.Error()))
+	case status != Checked:
+		it.State = StateNotChecked
 	default:
 		it.State = StateOK
 	}
@@ -181,8 +202,8 @@ func changedMembers(before, after []byte) []string {
 // posture compares settings and agents. Only what the catalog states beyond the lock refuses calls; what it takes away is
 // obeyed.
 func (v *Verification) posture(m *maker) {
-	if m.plan.Gate != nil {
-		v.Posture = append(v.Posture, Posture{"gate", "the run-time settings are not the pinned ones"})
+	if !m.cat.Gate.AtLeast(m.base.Gate) {
+		v.Posture = append(v.Posture, Posture{"gate", "the catalog checks less often than the pinned settings: every call is refused"})
 	}
 	for _, a := range m.cat.Agents {
 		pinned := m.base.AgentByName(a.Name)
@@ -191,6 +212,11 @@ func (v *Verification) posture(m *maker) {
 			continue
 		}
 		names := exposedNames(pinned)
+		for _, t := range pinned.Tools {
+			if it := m.base.Find(t.Address); it == nil || it.Digest != t.Digest {
+				delete(names, t.Address) // an entry for another definition gives nothing
+			}
+		}
 		for _, t := range a.Tools {
 			switch name, ok := names[t.Item]; {
 			case !ok && m.base.Find(t.Item) != nil:

@@ -43,6 +43,13 @@ func (v *planView) schemaTree(top string, leaves []plan.Leaf, before, after stri
 	v.nodes(root, b, a, toolIndent+2, false)
 }
 
+// wholeSchema prints a schema that came, went or differs in a way that is shown as a whole.
+func (v *planView) wholeSchema(top string, l *plan.Leaf) {
+	symbol, color := opSymbol(l.Op)
+	v.flow("", toolIndent, leafComment(*l), span{text: strings.Repeat(" ", toolIndent-2)}, span{color, symbol}, span{text: " " + esc(top)})
+	v.sides(top, l, toolIndent, true)
+}
+
 // foldRequired is the path beneath the schema at which a leaf is shown. An entry of required belongs to the property that
 // it names.
 func foldRequired(l *plan.Leaf) []string {
@@ -78,19 +85,26 @@ func (v *planView) nodes(n *node, before, after strictjson.Value, indent int, in
 				name = "[" + name + "]"
 			}
 			v.branch("~", yellow, name, indent)
-			v.nodes(c, b, a, indent+2, c.name == "properties" && !inMap)
+			v.nodes(c, b, a, indent+2, slices.Contains(schemaMaps, c.name) && !inMap)
 			continue
 		}
 		rest := c.children
 		for _, l := range c.leaves {
+			schemas := array && slices.Contains(schemaLists, n.name)
 			if array && l.Op != "replace" {
 				// Where a value stands in a set says nothing.
 				symbol, color := opSymbol(l.Op)
 				lead := []span{{text: strings.Repeat(" ", indent-2)}, {color, symbol}, {text: " "}}
+				if value := strictjson.Value(firstOf(l.After, l.Before)); schemas && value.Kind() == strictjson.KindObject {
+					head, more := schemaHead(value)
+					v.flow("", indent, leafComment(*l), append(lead, span{color, head})...)
+					v.keywords(more, indent+2, 0)
+					continue
+				}
 				v.flow("", indent, leafComment(*l), append(lead, v.difference(*l)...)...)
 				continue
 			}
-			rest = v.schemaLeaf(c.name, l, rest, indent, inMap)
+			rest = v.schemaLeaf(c.name, l, rest, indent, inMap || schemas)
 		}
 		if len(rest) > 0 {
 			v.nodes(&node{name: c.name, children: rest}, b, a, indent+2, false)
@@ -149,7 +163,7 @@ func (v *planView) schemaLeaf(name string, l *plan.Leaf, children []*node, inden
 			text = "yes -> no"
 		}
 		v.flow("", hang, comment, append(lead, span{text: text})...)
-	case inMap && l.Op != "replace" && value.Kind() == strictjson.KindObject:
+	case l.Op != "replace" && value.Kind() == strictjson.KindObject && (inMap || isSchemaPlace(name, value)):
 		head, rest := schemaHead(value)
 		isRequired := func(c *node) bool {
 			return c.name == "required" && len(c.leaves) == 1 && len(c.children) == 0 && c.leaves[0].Op == l.Op
@@ -159,11 +173,60 @@ func (v *planView) schemaLeaf(name string, l *plan.Leaf, children []*node, inden
 			children = slices.DeleteFunc(slices.Clone(children), isRequired)
 		}
 		v.flow("", hang, comment, append(lead, span{color, head})...)
-		v.keywords(rest, indent+2)
+		v.keywords(rest, indent+2, 0)
+	case l.Op != "replace" && isTree(name, value) && !inMap:
+		v.flow("", hang, comment, append(lead[:2:2], span{text: " " + esc(name)})...)
+		v.held(name, value, indent+2)
+	case (inMap || isTree(name, strictjson.Value(l.Before)) || isTree(name, strictjson.Value(l.After))) && large(l):
+		// Both as trees, one beneath the other.
+		v.flow("", hang, comment, append(lead[:2:2], span{text: " " + esc(name)})...)
+		v.sides(name, l, indent+2, inMap)
 	default:
 		v.flow("", hang, comment, append(lead, v.difference(*l)...)...)
 	}
 	return children
+}
+
+// isSchemaPlace reports whether an object under the keyword is one schema.
+func isSchemaPlace(keyword string, v strictjson.Value) bool {
+	return v.Kind() == strictjson.KindObject && slices.Contains(schemaKeywords, keyword)
+}
+
+// large reports whether a replaced value is too much for one line.
+func large(l *plan.Leaf) bool { return len(l.Before) > 60 || len(l.After) > 60 }
+
+// sides prints the old and the new value of a leaf as trees.
+func (v *planView) sides(name string, l *plan.Leaf, indent int, schema bool) {
+	for _, side := range []struct {
+		op    string
+		value strictjson.Value
+	}{{"remove", strictjson.Value(l.Before)}, {"add", strictjson.Value(l.After)}} {
+		symbol, color := opSymbol(side.op)
+		lead := []span{{text: strings.Repeat(" ", indent)}, {color, symbol}, {text: " "}}
+		switch {
+		case side.value.Kind() == strictjson.KindNull:
+		case side.value.Kind() == strictjson.KindObject && (schema || isSchemaPlace(name, side.value)):
+			head, rest := schemaHead(side.value)
+			v.flow("", indent+4, "", append(lead, span{color, head})...)
+			v.keywords(rest, indent+4, 0)
+		case isTree(name, side.value):
+			v.flow("", indent+4, "", append(lead, span{text: esc(name)})...)
+			v.held(name, side.value, indent+4)
+		default:
+			v.flow("", indent+4, "", append(lead, span{color, valueText(side.value)})...)
+		}
+	}
+}
+
+// held prints the schemas that a list or a map holds.
+func (v *planView) held(name string, value strictjson.Value, indent int) {
+	if value.Kind() == strictjson.KindArray {
+		for e := range value.Elements() {
+			v.subschema(strings.Repeat(" ", indent)+"- ", e, indent+4, 0)
+		}
+		return
+	}
+	v.properties(value, nil, indent, 0)
 }
 
 func firstOf(a, b []byte) []byte {
@@ -211,8 +274,33 @@ func schemaHead(schema strictjson.Value) (string, []keyword) {
 	return head, rest
 }
 
-// keywords prints the keywords of a schema in full, properties first and as a list.
-func (p *printer) keywords(list []keyword, indent int) {
+// Keywords whose values are schemas: one, a list of them, or a map of them by name.
+var (
+	schemaKeywords = []string{
+		"items", "additionalItems", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames",
+		"unevaluatedItems", "unevaluatedProperties",
+	}
+	schemaLists = []string{"anyOf", "oneOf", "allOf", "prefixItems", "items"}
+	schemaMaps  = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
+)
+
+// maxTree is how many schemas within one another are printed as a tree. What is deeper is printed as JSON: nothing is
+// left out.
+const maxTree = 12
+
+// isTree reports whether a value of the keyword is printed as a tree.
+func isTree(keyword string, v strictjson.Value) bool {
+	switch v.Kind() {
+	case strictjson.KindObject:
+		return slices.Contains(schemaKeywords, keyword) || slices.Contains(schemaMaps, keyword)
+	case strictjson.KindArray:
+		return slices.Contains(schemaLists, keyword)
+	}
+	return false
+}
+
+// keywords prints the keywords of a schema in full, properties first and as a list, schemas within it as trees.
+func (p *printer) keywords(list []keyword, indent, depth int) {
 	rank := func(k keyword) int {
 		switch {
 		case k.name == "properties":
@@ -224,24 +312,56 @@ func (p *printer) keywords(list []keyword, indent int) {
 	}
 	slices.SortStableFunc(list, func(a, b keyword) int { return rank(a) - rank(b) })
 	for _, k := range list {
+		name := pad(esc(k.name), 12)
+		at := strings.Repeat(" ", indent)
 		switch {
-		case k.name == "properties" && k.value.Kind() == strictjson.KindObject:
+		case k.name == "properties" && k.value.Kind() == strictjson.KindObject && depth < maxTree:
 			var required strictjson.Value
 			for _, other := range list {
 				if other.name == "required" {
 					required = other.value
 				}
 			}
-			p.properties(k.value, required, indent)
-		case k.name == "required" && namesProperties(k.value, list):
+			p.properties(k.value, required, indent, depth)
+		case k.name == "required" && depth < maxTree && namesProperties(k.value, list):
 			// stands with the properties
 		case k.name == "additionalProperties" && k.value.Kind() == strictjson.KindFalse:
-			p.flow(strings.Repeat(" ", indent), indent, "", span{text: "nothing else"})
+			p.flow(at, indent, "", span{text: "nothing else"})
+		case depth < maxTree && isTree(k.name, k.value):
+			p.subschemas(k.name, k.value, indent, depth)
 		default:
-			name := pad(esc(k.name), 12)
-			p.flow(strings.Repeat(" ", indent)+name, indent+width(name), "", span{text: valueText(k.value)})
+			p.flow(at+name, indent+width(name), "", span{text: valueText(k.value)})
 		}
 	}
+}
+
+// subschemas prints the schemas that one keyword holds.
+func (p *printer) subschemas(keyword string, v strictjson.Value, indent, depth int) {
+	at := strings.Repeat(" ", indent)
+	name := pad(esc(keyword), 12)
+	switch {
+	case v.Kind() == strictjson.KindArray:
+		p.flow(at, indent, "", span{text: esc(keyword)})
+		for e := range v.Elements() {
+			p.subschema(strings.Repeat(" ", indent+2)+"- ", e, indent+6, depth)
+		}
+	case slices.Contains(schemaMaps, keyword):
+		p.flow(at, indent, "", span{text: esc(keyword)})
+		p.properties(v, nil, indent+2, depth)
+	default:
+		p.subschema(at+name, v, indent+2, depth)
+	}
+}
+
+// subschema prints one schema behind a label, its keywords beneath.
+func (p *printer) subschema(label string, schema strictjson.Value, indent, depth int) {
+	if schema.Kind() != strictjson.KindObject {
+		p.flow(label, width(label), "", span{text: valueText(schema)})
+		return
+	}
+	head, rest := schemaHead(schema)
+	p.flow(label, width(label), "", span{text: head})
+	p.keywords(rest, indent, depth+1)
 }
 
 func namesProperties(required strictjson.Value, list []keyword) bool {
@@ -260,7 +380,7 @@ func namesProperties(required strictjson.Value, list []keyword) bool {
 	return false
 }
 
-func (p *printer) properties(props, required strictjson.Value, indent int) {
+func (p *printer) properties(props, required strictjson.Value, indent, depth int) {
 	need := map[string]bool{}
 	for e := range required.Elements() {
 		name, _ := e.Text()
@@ -280,7 +400,7 @@ func (p *printer) properties(props, required strictjson.Value, indent int) {
 		}
 		label := pad(esc(name), widest+2)
 		p.flow(strings.Repeat(" ", indent)+label, indent+width(label), "", span{text: head})
-		p.keywords(rest, indent+2)
+		p.keywords(rest, indent+2, depth+1)
 	}
 }
 
@@ -322,5 +442,5 @@ func (p *printer) schema(name string, schema strictjson.Value) {
 		head = "object with"
 	}
 	p.row(name, span{text: head})
-	p.keywords(rest, toolValue)
+	p.keywords(rest, toolValue, 0)
 }

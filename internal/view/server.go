@@ -65,6 +65,19 @@ func (v *planView) failed(r *rows, s *plan.Server) {
 	if s.KeptTools != nil {
 		r.add("", span{text: kept(*s.KeptTools)})
 	}
+	if s.Declared != nil && (s.Status == plan.NotChecked || v.o.Full) {
+		r.add("", span{text: "declared: " + esc(s.Endpoint)})
+		r.declared(s.Declared)
+	}
+	r.differs(s.Differs)
+}
+
+// capabilityText is what a server says it can do, whole.
+func capabilityText(v strictjson.Value) string {
+	if v.Kind() != strictjson.KindObject {
+		return "none"
+	}
+	return esc(string(v))
 }
 
 func (v *planView) checked(r *rows, s *plan.Server) {
@@ -77,6 +90,13 @@ func (v *planView) checked(r *rows, s *plan.Server) {
 		}
 		if s.After != nil && s.After.Instructions != nil {
 			r.add("", span{text: "instructions " + quoteText(*s.After.Instructions)})
+		}
+		if s.Declared != nil {
+			r.declared(s.Declared)
+		}
+		if s.After != nil {
+			r.attribute("protocol", esc(s.After.Protocol))
+			r.attribute("capabilities", capabilityText(strictjson.Value(s.After.Capabilities)))
 		}
 	case len(s.Changes) == 0 && len(v.changes[s.Address]) == 0:
 		line := "unchanged, " + plural(*s.DeclaredTools, "tool")
@@ -95,7 +115,7 @@ func (v *planView) checked(r *rows, s *plan.Server) {
 		if n == 1 {
 			are = "listed tool is"
 		}
-		r.add("", span{text: fmt.Sprintf("%d %s not declared: %s", n, are, list(s.UndeclaredTools))})
+		r.add("", span{text: fmt.Sprintf("%d %s not declared: %s", n, are, v.some(s.UndeclaredTools))})
 	}
 	for _, x := range s.ExcludedTools {
 		r.add("", span{text: "not usable: " + diag.Quote(x.Name, 0) + ": " + ownText(x.Reason)})
@@ -152,7 +172,7 @@ func (v *planView) sections(r *rows, s *plan.Server) {
 			if l.Class == plan.CacheChanged {
 				name = strings.TrimPrefix(name, "tools/")
 			}
-			r.leaf(l, esc(name), s.Label)
+			r.leaf(l, name, s.Label)
 		}
 	}
 }
@@ -219,21 +239,39 @@ func (r *rows) add(comment string, spans ...span) {
 	r.p.flow(prefix, labelColumn+r.symbol, comment, spans...)
 }
 
+// hang is add with further lines indented by more columns.
+func (r *rows) hang(comment string, more int, spans ...span) {
+	at := labelColumn + r.symbol
+	r.p.flow(strings.Repeat(" ", at), at+more, comment, spans...)
+}
+
 func (r *rows) leaf(l plan.Leaf, name, label string) {
-	comment := serverComment([]plan.Leaf{l}, label)
-	if l.Note != "" {
-		comment += ", " + l.Note
-	}
+	r.leafComment(l, name, joinNote(serverComment([]plan.Leaf{l}, label), l.Note))
+}
+
+func (r *rows) leafComment(l plan.Leaf, name, comment string) {
+	name = esc(name)
 	if len(l.Words) > 0 && longText(l) {
 		r.add(comment, append([]span{{text: name + " "}}, r.p.words(l.Words)...)...)
 		return
 	}
+	text := func(raw []byte) string { return valueText(raw) }
+	if strings.HasPrefix(l.Path, "/endpoint/") {
+		last := l.Path[strings.LastIndexByte(l.Path, '/')+1:]
+		if last == "inherit_env" && l.Op != "replace" {
+			r.add(comment, span{text: name + " " + settingText(last, strictjson.Value(l.Before)) + " -> " + settingText(last, strictjson.Value(l.After))})
+			return
+		}
+		if last != "args" { // where one ends and the next begins is not to be guessed
+			text = func(raw []byte) string { return settingText(last, strictjson.Value(raw)) }
+		}
+	}
 	switch l.Op {
 	case "add":
-		r.add(comment, span{text: name + ", new: " + valueText(l.After)})
+		r.add(comment, span{text: name + ", new: " + text(l.After)})
 	case "remove":
-		r.add(comment, span{text: name + ", gone: " + valueText(l.Before)})
+		r.add(comment, span{text: name + ", gone: " + text(l.Before)})
 	default:
-		r.add(comment, span{text: name + " " + valueText(l.Before) + " -> " + valueText(l.After)})
+		r.add(comment, span{text: name + " " + text(l.Before) + " -> " + text(l.After)})
 	}
 }

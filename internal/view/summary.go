@@ -57,6 +57,9 @@ func PlanSummary(w io.Writer, p *plan.Plan, o Options) error {
 	if faults > 0 {
 		second = append(second, isAre(faults, "declared tool")+" not offered and will not be pinned.")
 	}
+	if s.NotCallable > 0 {
+		second = append(second, isAre(s.NotCallable, "new definition")+" pinned as text and cannot be called.")
+	}
 	if o.SavedTo != "" {
 		second = append(second, fmt.Sprintf("Saved to %s; apply with: mcpcat apply %s", esc(o.SavedTo), esc(o.SavedTo)))
 	}

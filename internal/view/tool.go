@@ -71,6 +71,10 @@ func (v *planView) change(c *plan.Change) {
 	default:
 		v.changed(c)
 	}
+	if c.NotCallable != "" {
+		v.flow("", toolIndent, "", span{text: strings.Repeat(" ", toolIndent)},
+			span{yellow, "pinned as text, not callable: " + ownText(c.NotCallable)})
+	}
 	for _, f := range c.Flags {
 		v.flow("", toolIndent, "", span{text: strings.Repeat(" ", toolIndent)},
 			span{red, "concealed text at " + esc(f.Path) + ": " + ownText(f.Note) + ". It is invisible in most viewers but is read by models."})
@@ -152,8 +156,12 @@ func (v *planView) changed(c *plan.Change) {
 		}
 		group := c.Diff[i : i+n]
 		i += n
-		if (top == "inputSchema" || top == "outputSchema") && !(n == 1 && group[0].Path == "/"+top) {
-			v.schemaTree(top, group, before, after)
+		if top == "inputSchema" || top == "outputSchema" {
+			if n == 1 && group[0].Path == "/"+top {
+				v.wholeSchema(top, &group[0])
+			} else {
+				v.schemaTree(top, group, before, after)
+			}
 			continue
 		}
 		for _, l := range group {

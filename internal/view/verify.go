@@ -3,17 +3,20 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/mcpcat-dev/mcpcat/internal/plan"
 )
 
 var stateText = map[plan.State]string{
-	plan.StateDrift:      "changed since it was pinned",
-	plan.StateMissing:    "pinned, and no longer listed by the server",
-	plan.StateNotPinned:  "declared, and not pinned",
-	plan.StateEndpoint:   "the endpoint or the limits of its server are not the pinned ones",
-	plan.StateNotChecked: "not checked",
+	plan.StateDrift:       "changed since it was pinned",
+	plan.StateMissing:     "pinned, and no longer listed by the server",
+	plan.StateNotPinned:   "declared, and not pinned",
+	plan.StateEndpoint:    "the endpoint or the limits of its server are not the pinned ones",
+	plan.StateSettings:    "the catalog checks less often than the pinned settings",
+	plan.StateNotCallable: "pinned as text, not callable",
+	plan.StateNotChecked:  "not checked",
 }
 
 // Verification prints the document of verify without its diagnostics: everything that the gate would refuse, what could
@@ -46,6 +49,9 @@ func Verification(w io.Writer, v *plan.Verification, o Options) error {
 			if len(it.Changed) > 0 {
 				text += ": " + list(it.Changed)
 			}
+			if it.State == plan.StateNotCallable {
+				text += ": " + ownText(it.Reason)
+			}
 			p.flow(strings.Repeat(" ", toolIndent), toolIndent, "", span{text: text})
 		}
 		if it.Locked != nil && it.Live != nil && *it.Locked != *it.Live {
@@ -67,20 +73,30 @@ func Verification(w io.Writer, v *plan.Verification, o Options) error {
 			if l.Class != plan.EndpointChanged && l.Class != plan.GuardChanged {
 				what = "note: " + what
 			}
-			p.flow("  ", 4, "", span{text: esc(s.Address) + "  " + what + " " + esc(l.Path) + "  "},
-				span{text: valueText(l.Before) + " -> " + valueText(l.After)})
+			p.flow("  ", 4, "", span{text: esc(s.Address) + "  " + what})
+			r := &rows{p: p, symbol: toolIndent - labelColumn, done: true}
+			r.leafComment(l, strings.TrimPrefix(l.Path, "/"), l.Note)
 		}
 	}
 	if listed {
 		p.blank()
 	}
 	s := v.Summary
+	var agents []string
 	line := fmt.Sprintf("Verified %d of %s: %d as pinned", s.Seen, plural(s.Expected, "declared tool"), s.OK)
 	if s.Refused > 0 {
 		line += fmt.Sprintf(", %d would be refused", s.Refused)
 	}
 	if s.NotChecked > 0 {
 		line += fmt.Sprintf(", %d not checked", s.NotChecked)
+	}
+	for _, x := range v.Posture {
+		if agent, ok := strings.CutPrefix(x.Subject, "agent "); ok && !slices.Contains(agents, esc(agent)) {
+			agents = append(agents, esc(agent))
+		}
+	}
+	if len(agents) > 0 {
+		line += ", some refused for agent " + strings.Join(agents, ", ")
 	}
 	against := "there is no lock"
 	if v.Base != nil {

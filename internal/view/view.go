@@ -288,3 +288,14 @@ func list(names []string) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// mostNames is how many names of things that nobody declared are shown.
+const mostNames = 8
+
+// some joins the first names, escaped, and counts the others; all of them with Full.
+func (p *printer) some(names []string) string {
+	if more := len(names) - mostNames; more > 1 && !p.o.Full {
+		return fmt.Sprintf("%s and %d more", list(names[:mostNames]), more)
+	}
+	return list(names)
+}

@@ -99,6 +99,9 @@ func TestTextColor(t *testing.T) {
 	}
 }
 
+// structural are keywords for which the tree of a schema has another form than their names.
+var structural = map[string]bool{"properties": true, "required": true, "type": true, "items": true, "additionalProperties": true}
+
 // Nothing that changed is ever cut: every changed word and every value stands in the text.
 func TestTextShowsEveryChange(t *testing.T) {
 	squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
@@ -115,7 +118,7 @@ func TestTextShowsEveryChange(t *testing.T) {
 						t.Fatal(err)
 					}
 					everyText(value, func(s string) {
-						if len(l.Words) == 0 && !strings.Contains(got, squeeze(diag.EscapeLines(s))) {
+						if len(l.Words) == 0 && !structural[s] && !strings.Contains(got, squeeze(diag.EscapeLines(s))) {
 							t.Errorf("%s: %s%s: %q is missing", name, c.Address, l.Path, s)
 						}
 					})
