@@ -146,8 +146,13 @@ func (c *Client) checkOutput(tool string, output *schema.Schema, r *CallToolResu
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
+		if c.opts.redact != nil {
+			clean := *invalid
+			clean.InstancePointer = c.redactedPointer(clean.InstancePointer)
+			invalid, err = &clean, &clean
+		}
 		return &SchemaError{
-			Tool: tool, Path: c.redactedPointer(invalid.InstancePointer), Keyword: invalid.Keyword,
+			Tool: tool, Path: invalid.InstancePointer, Keyword: invalid.Keyword,
 			Reason: "does not conform to the outputSchema", Delivered: true, Err: err,
 		}
 	}

@@ -340,8 +340,11 @@ func (x *exchange) redirect(resp *http.Response, from *url.URL, hops int) (*url.
 		refused.Reason = "it names no place"
 		return nil, refused
 	}
-	shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: string(x.redact([]byte(to.Path)))}
-	refused.Location = x.quote([]byte(shown.String()))
+	shown := (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String()
+	if path := string(x.redact([]byte(to.Path))); path != to.Path {
+		shown = to.Scheme + "://" + to.Host + path // whatever the escapes in it were
+	}
+	refused.Location = x.quote([]byte(shown))
 	to.Fragment, to.RawFragment = "", ""
 	switch {
 	case resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect:
