@@ -229,10 +229,11 @@ func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
 	if c.kind.lines {
 		oneLine(r.body)
 	}
-	answer, err := c.conn.Do(timed, &transport.Call{
+	r.sent = transport.Call{
 		ID: r.id, Method: r.method, Name: r.call.name, HasName: r.call.hasName, Params: r.call.params,
 		Body: r.body, Notify: n.take,
-	})
+	}
+	answer, err := c.conn.Do(timed, &r.sent)
 	n.close()
 	switch {
 	case err == nil && answer.Kind == jsonrpc.Failure:

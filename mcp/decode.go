@@ -295,6 +295,9 @@ func resultType(result strictjson.Value) (string, *fault) {
 	if !ok {
 		return "", missing("resultType", `"complete"`)
 	}
+	if string(v) == `"`+typeComplete+`"` { // the usual case costs no allocation
+		return typeComplete, nil
+	}
 	return asString("resultType", v)
 }
 

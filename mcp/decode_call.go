@@ -13,13 +13,13 @@ func decodeCallToolResult(result strictjson.Value) (*CallToolResult, *fault) {
 	r := &CallToolResult{Wire: Wire{result}}
 	for key, m := range result.Members() {
 		var f *fault
-		switch key {
+		switch key { // not passed on, so that it needs no memory of its own
 		case "content":
-			r.Content, f = decodeContent(key, m)
+			r.Content, f = decodeContent("content", m)
 		case "structuredContent":
 			r.StructuredContent = jsontext.Value(m)
 		case "isError":
-			r.IsError, f = asBool(key, m)
+			r.IsError, f = asBool("isError", m)
 		case "_meta":
 			r.Meta = jsontext.Value(m)
 			r.ServerInfo, f = decodeResultMeta(m)
@@ -57,6 +57,9 @@ func decodeBlock(v strictjson.Value) (ContentBlock, *fault) {
 	tag, ok := v.Get("type")
 	if !ok {
 		return nil, missing("type", "a string")
+	}
+	if string(tag) == `"text"` { // the usual case costs no allocation
+		return decodeText(v)
 	}
 	typ, f := asString("type", tag)
 	if f != nil {
@@ -96,7 +99,7 @@ func decodeText(v strictjson.Value) (ContentBlock, *fault) {
 		switch key {
 		case "text":
 			ok = true
-			b.Text, f = asString(key, m)
+			b.Text, f = asString("text", m)
 		case "annotations":
 			b.Annotations, f = decodeAnnotations(m)
 		case "_meta":

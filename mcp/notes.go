@@ -32,7 +32,8 @@ type notes struct {
 }
 
 func (c *Client) newNotes(r *request) *notes {
-	n := &notes{meta: r.meta, id: r.id.Raw(), limits: &c.opts.limits, redact: c.opts.redact, dropped: &c.dropped}
+	n := &r.notes
+	*n = notes{meta: r.meta, id: r.id.Raw(), limits: &c.opts.limits, redact: c.opts.redact, dropped: &c.dropped}
 	if c.kind.lines {
 		n.claimed = &c.claimed
 	}

@@ -109,19 +109,16 @@ func TestExecute(t *testing.T) {
 		"transport": func(c *mcptest.Conn, _ mcptest.Request) { c.Close() },
 	}
 	for want, answer := range answers {
-		calls := 0
 		handler := mcptest.Serve(func(c *mcptest.Conn, r mcptest.Request) {
 			if r.Method == methodToolsList {
 				c.Result(r, page("", berth))
 				return
 			}
-			calls++
 			answer(c, r)
 		})
-		overStdio, _ := pipe(t, handler)
-		overNet, _ := overHTTP(t, handler)
-		for _, c := range []*Client{overStdio, overNet} {
-			calls = 0
+		overStdio, p := pipe(t, handler)
+		overNet, q := overHTTP(t, handler)
+		for c, peer := range map[*Client]*mcptest.Peer{overStdio: p, overNet: q} {
 			for proxy, err := range c.GetTools(short(t)) {
 				if err != nil {
 					t.Fatal(err)
@@ -134,8 +131,8 @@ func TestExecute(t *testing.T) {
 					t.Errorf("%s: Execute = %v, %v", want, result, err)
 				}
 			}
-			if calls != 1 {
-				t.Errorf("%s: sent %d calls, want one", want, calls)
+			if got := peer.Methods(); got != "server/discover tools/list tools/call" {
+				t.Errorf("%s: sent %q, want one call", want, got)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/internal/transport"
 )
 
 // Methods that a client sends.
@@ -37,8 +38,12 @@ type request struct {
 	timeout  time.Duration
 	meta     *RequestMeta
 	call     callHeaders
-	params   strictjson.Value
-	cont     *Continuation // what the parameters continue, if anything
+	params   strictjson.Value // as they stand in body
+	cont     *Continuation    // what the parameters continue, if anything
+
+	// What do needs, in here so that one allocation serves for all.
+	notes notes
+	sent  transport.Call
 }
 
 // newRequest builds the request: params is _meta and whatever members appends, each with a comma in front. The token
@@ -59,31 +64,35 @@ func (c *Client) newRequest(method string, meta *RequestMeta, timeout time.Durat
 	}
 	id := jsonrpc.IntID(c.lastID.Add(1))
 
-	params := make([]byte, 0, 512)
-	params = append(params, `{"_meta":{"`+keyVersion+`":"`+ProtocolVersion+`","`+keyCapabilities+`":`...)
-	params = declared.append(params)
-	params = append(params, `,"`+keyClientInfo+`":`...)
-	params = append(params, c.clientInfo...)
+	body := jsonrpc.AppendRequest(make([]byte, 0, 512+len(c.clientInfo)), id, method, nil)
+	body = append(body[:len(body)-1], `,"params":`...) // its closing brace comes last
+	start := len(body)
+	body = append(body, `{"_meta":{"`+keyVersion+`":"`+ProtocolVersion+`","`+keyCapabilities+`":`...)
+	body = declared.append(body)
+	body = append(body, `,"`+keyClientInfo+`":`...)
+	body = append(body, c.clientInfo...)
 	if meta.LogLevel != "" {
-		params = append(params, `,"`+keyLogLevel+`":"`...)
-		params = append(append(params, meta.LogLevel...), '"')
+		body = append(body, `,"`+keyLogLevel+`":"`...)
+		body = append(append(body, meta.LogLevel...), '"')
 	}
 	if meta.OnProgress != nil {
-		params = append(append(params, `,"`+keyProgress+`":`...), id.Raw()...)
+		body = append(append(body, `,"`+keyProgress+`":`...), id.Raw()...)
 	}
-	params = appendExtensionMeta(params, meta.extensions)
-	params = appendExtra(params, meta.Extra)
-	params = append(params, '}')
+	body = appendExtensionMeta(body, meta.extensions)
+	body = appendExtra(body, meta.Extra)
+	body = append(body, '}')
 	if members != nil {
-		params = members(params)
+		body = members(body)
 	}
-	params = append(params, '}')
-	if len(params) > maxRequestBytes {
+	body = append(body, '}')
+	end := len(body)
+	if end-start > maxRequestBytes {
 		return nil, &RequestError{Method: method, Reason: "request is larger than 16 MiB"}
 	}
-	r := &request{method: method, id: id, declared: declared, timeout: timeout, meta: meta, params: params}
-	r.body = jsonrpc.AppendRequest(make([]byte, 0, len(params)+len(method)+64), id, method, params)
-	return r, nil
+	body = append(body, '}')
+	return &request{
+		method: method, id: id, body: body, declared: declared, timeout: timeout, meta: meta, params: strictjson.Value(body[start:end:end]),
+	}, nil
 }
 
 // check refuses metadata that must not be sent.

@@ -22,11 +22,11 @@ func doRound[T any](ctx context.Context, c *Client, r *request, decode func(stri
 		return nil, err
 	}
 	result, err := c.do(ctx, r)
-	var extension *ExtensionResultError
-	if errors.As(err, &extension) {
-		return &Round[T]{Extension: extension.Result}, nil
-	}
 	if err != nil {
+		var extension *ExtensionResultError
+		if errors.As(err, &extension) {
+			return &Round[T]{Extension: extension.Result}, nil
+		}
 		return nil, err
 	}
 	round, f := decodeRound(result, r.declared, decode)
