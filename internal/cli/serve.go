@@ -187,7 +187,7 @@ func serveHTTP(ctx context.Context, l net.Listener, s *proxy.Server, drain time.
 	idle := newConns()
 	server.ConnState = idle.state
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	go func() { ended <- server.Serve(proxy.Limit(l)) }()
 	select {
 	case err := <-ended:
 		return err

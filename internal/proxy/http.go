@@ -35,7 +35,8 @@ var (
 )
 
 // HTTPServer returns a server for h with bounds on headers (64 KiB, 10 s), bodies (60 s) and idle connections (120 s). It
-// has no bound on how long a call takes: that is the gate's.
+// has no bound on how long a call takes: that is the gate's. The number of connections is bounded by the listener, see
+// Limit, and the bytes of all bodies by the handler.
 func HTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
@@ -43,7 +44,7 @@ func HTTPServer(h http.Handler) *http.Server {
 }
 
 // Handler answers POST /mcp. What is checked, in this order: Origin and Host (403), method (405), path (404), content type
-// (415), Accept (406), size (413), JSON (-32700), shape (-32600), then the headers against the body, _meta, method, params,
+// (415), Accept (406), size (413), room for the body beside others (503), JSON (-32700), shape (-32600), then the headers against the body, _meta, method, params,
 // tool, and the headers that mirror arguments. A notification is answered with 202 and has no effect.
 //
 // Every answer is application/json. An agent that closes the connection cancels its call.
@@ -81,18 +82,22 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		plain(w, http.StatusNotAcceptable, "answers are application/json")
 		return
 	}
-	// To the end, so that the connection is watched for a client that leaves.
-	body, err := readBody(w, r)
+	body, err := s.readBody(w, r)
+	defer body.release()
 	if err != nil {
 		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
+		switch {
+		case errors.As(err, &tooLarge):
 			plain(w, http.StatusRequestEntityTooLarge, "want at most "+strconv.Itoa(MaxMessageBytes)+" bytes")
-			return
+		case errors.Is(err, errBusy):
+			h.Set("Retry-After", "1")
+			plain(w, http.StatusServiceUnavailable, "too many large requests at a time: try again later")
+		default:
+			plain(w, http.StatusBadRequest, "the body could not be read")
 		}
-		plain(w, http.StatusBadRequest, "the body could not be read")
 		return
 	}
-	m, id, f := read(body)
+	m, id, f := read(body.bytes)
 	if f != nil {
 		s.fail(w, id, f)
 		return
@@ -159,25 +164,6 @@ func plain(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n") // whoever does not read it has the status
-}
-
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if r.ContentLength > MaxMessageBytes {
-		return nil, &http.MaxBytesError{Limit: MaxMessageBytes}
-	}
-	reader := http.MaxBytesReader(w, r.Body, MaxMessageBytes)
-	if r.ContentLength < 0 {
-		return io.ReadAll(reader)
-	}
-	body := make([]byte, r.ContentLength)
-	if _, err := io.ReadFull(reader, body); err != nil {
-		return nil, err
-	}
-	_, err := reader.Read(make([]byte, 1)) // sees the end
-	if err == io.EOF {
-		err = nil
-	}
-	return body, err
 }
 
 func (s *Server) allowedOrigin(r *http.Request) bool {

@@ -9,7 +9,8 @@
 //
 // In the drawing it is a flow: it stands on gate, jsonrpc, mcpheader and strictjson, and internal/cli wires it.
 //
-// Bounds: message 16 MiB, JSON depth 128, 256 calls at a time (Options.MaxCalls), and for HTTP what HTTPServer sets.
+// Bounds: message 16 MiB, JSON depth 128, 256 calls at a time (Options.MaxCalls), and for HTTP 512 connections (Limit), 64
+// KiB of every request body and 64 MiB of all further ones at a time, and what HTTPServer sets.
 //
 // Spec: 2026-07-28 basic, basic/transports/stdio, basic/transports/streamable-http, server/discover, server/tools.
 package proxy
@@ -71,6 +72,8 @@ type Server struct {
 	info     []byte        // serverInfo
 	discover []byte        // the result of server/discover
 
+	bodies budget
+
 	params sync.Map // exposed name → *headerParams
 }
 
@@ -91,6 +94,7 @@ func New(o Options) *Server {
 		o.MaxCalls = defaultMaxCalls
 	}
 	s := &Server{opts: o, log: o.Logger, calls: make(chan struct{}, o.MaxCalls)}
+	s.bodies.give(maxBodies)
 	s.info = append(strictjson.AppendString([]byte(`{"name":"mcpcat","version":`), o.Version), '}')
 	s.discover = s.appendMeta([]byte(`{"resultType":"complete","supportedVersions":["` + Version +
 		`"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private",`))
