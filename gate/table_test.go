@@ -13,9 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
 	"github.com/mcpcat-dev/mcpcat/internal/lock"
+	"github.com/mcpcat-dev/mcpcat/internal/observe"
+	"github.com/mcpcat-dev/mcpcat/internal/plan"
+	"github.com/mcpcat-dev/mcpcat/internal/upstream"
 )
 
 func TestExposedNames(t *testing.T) {
@@ -109,6 +113,7 @@ func TestCatalogAndLock(t *testing.T) {
 			}
 			writeLock(t, dir, l)
 			rewrite(t, dir, c.catalog)
+			verifyAgrees(t, dir, l, c.want)
 			g := opened(t, Options{Dir: dir, Agent: "clerk"})
 			before := len(o.calls()) + len(other.calls())
 			for name, want := range c.want {
@@ -140,6 +145,36 @@ func TestCatalogAndLock(t *testing.T) {
 				t.Errorf("the servers saw %d calls, want %d", after, before)
 			}
 		})
+	}
+}
+
+// verifyAgrees checks that verify ends with the status for drift exactly if the gate refuses one of the calls.
+func verifyAgrees(t *testing.T, dir string, l *lock.Lock, want map[string]Reason) {
+	t.Helper()
+	cat := load(t, dir)
+	seen, err := observe.Servers(t.Context(), cat.Servers, observe.Options{Dialer: upstream.Dialer{Dir: dir, Lookup: os.LookupEnv}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := plan.Verify(plan.Input{Catalog: cat, Base: l, LockName: cat.Lock, Observed: seen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := false
+	for _, r := range want {
+		refused = refused || r != pass && r != "unknown"
+	}
+	if got := v.ExitCode() == plan.ExitDrift; got != refused {
+		t.Errorf("verify ends with %d (%+v, %+v), and the gate refuses: %v", v.ExitCode(), v.Summary, v.Posture, refused)
+	}
+	for _, it := range v.Items {
+		a, err := addr.ParseItem(it.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := want[a.Name]; ok && r == pass && it.State != plan.StateOK {
+			t.Errorf("%s: verify says %s, and the gate lets it pass", a.Name, it.State)
+		}
 	}
 }
 
@@ -238,14 +273,19 @@ func TestNotEnforceable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := `{"name":"close_gate",` + schemas + `}`
 			o := newOffice(t, bad, berthStatus)
-			g := open(t, o, "clerk", bad, berthStatus)
+			dir := write(t, o.catalogText("", "close_gate", "berth_status"))
+			l := pin(t, load(t, dir), bad, berthStatus)
+			writeLock(t, dir, l)
+			verifyAgrees(t, dir, l, map[string]Reason{"close_gate": Policy, "berth_status": pass})
+			walks := o.walks()
+			g := opened(t, Options{Dir: dir, Agent: "clerk"})
 			if got := names(g); got != "berth_status" {
 				t.Errorf("listed: %s, want berth_status alone", got)
 			}
 			if r := refused(t, g, "close_gate", `{}`); r.Reason != Policy || r.Err == nil {
 				t.Errorf("refusal %v, want policy with a reason", r)
 			}
-			if o.walks() != 0 {
+			if o.walks() != walks {
 				t.Error("the server was walked for a tool that is refused from the start")
 			}
 			passed(t, g, "berth_status", `{}`)
