@@ -16,7 +16,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpcat-dev/mcpcat/internal/cli"
 	"github.com/mcpcat-dev/mcpcat/internal/term"
@@ -126,6 +128,7 @@ type echoPlace struct {
 	t     *testing.T
 	dir   string
 	token string
+	stdin string
 	out   bytes.Buffer // of all runs
 }
 
@@ -139,11 +142,36 @@ func newEchoPlace(t *testing.T, token, block string) *echoPlace {
 	return p
 }
 
+// conversation is standard input that ends once something was written to standard output.
+type conversation struct {
+	io.Reader
+	io.Writer
+	answered chan struct{}
+	once     sync.Once
+}
+
+func (c *conversation) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	if err == io.EOF {
+		select {
+		case <-c.answered:
+		case <-time.After(10 * time.Second):
+		}
+	}
+	return n, err
+}
+
+func (c *conversation) Write(b []byte) (int, error) {
+	defer c.once.Do(func() { close(c.answered) })
+	return c.Writer.Write(b)
+}
+
 func (p *echoPlace) run(args ...string) (code int, out string) {
 	p.t.Helper()
 	var both [2]bytes.Buffer
+	c := &conversation{Reader: strings.NewReader(p.stdin), Writer: &both[0], answered: make(chan struct{})}
 	code = cli.Main(context.Background(), args, &term.Process{
-		Stdin: strings.NewReader(""), Stdout: &both[0], Stderr: &both[1], Dir: p.dir, State: filepath.Join(p.dir, "..", "state-of-"+filepath.Base(p.dir)),
+		Stdin: c, Stdout: c, Stderr: &both[1], Dir: p.dir, State: filepath.Join(p.dir, "..", "state-of-"+filepath.Base(p.dir)),
 		Lookup: func(name string) (string, bool) { return p.token, name == "MCPCAT_VAR_token" },
 	})
 	for i := range both {
@@ -193,6 +221,12 @@ func (p *echoPlace) session() {
 
 func echoServer(t *testing.T, place string, said *string, raw func(http.ResponseWriter) bool) string {
 	t.Helper()
+	return changingServer(t, &place, said, raw)
+}
+
+// changingServer is a server whose place and text may change between two commands.
+func changingServer(t *testing.T, place, said *string, raw func(http.ResponseWriter) bool) string {
+	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		var m struct {
@@ -204,7 +238,7 @@ func echoServer(t *testing.T, place string, said *string, raw func(http.Response
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, echoing(place, *said, m.Method, string(m.ID)))
+		_, _ = io.WriteString(w, echoing(*place, *said, m.Method, string(m.ID)))
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
@@ -321,6 +355,67 @@ func TestHTTPRepeatsItsToken(t *testing.T) {
 			if piece := pieceIn(p.everything(), token); piece != "" {
 				t.Errorf("%s behind %d bytes: %q is in the output:\n%s", name, pad, piece, around(p.everything(), piece))
 			}
+		}
+	}
+}
+
+// TestServeLogHoldsNoToken: a pinned server turns, and neither the log nor the agent hears its token.
+func TestServeLogHoldsNoToken(t *testing.T) {
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	turned := map[string]string{
+		"call error":   `tools/call error {"code":-32603,"message":T,"data":T}`,
+		"call result":  `tools/call result {"resultType":"complete","content":[{"type":"text","text":T}]}`,
+		"call type":    `tools/call result {"resultType":T}`,
+		"call member":  `tools/call result {"resultType":"complete","content":[],T:1,T:2}`,
+		"call content": `tools/call result {"resultType":"complete","content":[{"type":T}]}`,
+		"call line":    `tools/call line T`,
+	}
+	for name, place := range places {
+		turned[name] = place
+	}
+	for name, token := range echoed {
+		shown := 0
+		for turn, answer := range turned {
+			for _, control := range []bool{false, true} {
+				place, said, value := "", strings.Repeat("p", 240)+token, token
+				if control {
+					value, said = "another-token", token
+				}
+				address := changingServer(t, &place, &said, nil)
+				block := bearer
+				if name == "odd" {
+					block = `headers = { "X-Token" = "Token ${var.token}" }`
+				}
+				p := newEchoPlace(t, value, fmt.Sprintf(httpBlock, address, block))
+				catalog := filepath.Join(p.dir, "catalog.hcl")
+				text, err := os.ReadFile(catalog)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(catalog, append(text, "agent \"pilot\" {\n  tools = [server.office]\n}\n"...), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if code, _ := p.run("apply", "-contact=all", "-auto-approve"); code != 0 {
+					t.Fatalf("apply exited %d:\n%s", code, &p.out)
+				}
+				place = answer
+				p.stdin = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"office__berth","arguments":{},` + meta + "}}\n"
+				for _, format := range []string{"text", "json"} {
+					if code, out := p.run("serve", "-stdio", "-agent=pilot", "-log-level=debug", "-log-format="+format); code != 0 || !strings.Contains(out, `"id":1`) {
+						t.Fatalf("%s: serve exited %d: %s\n%s", turn, code, out, &p.out)
+					}
+				}
+				piece := pieceIn(p.everything(), token)
+				switch {
+				case piece != "" && control:
+					shown++
+				case piece != "":
+					t.Errorf("%s token in %s: %q is in the output:\n%s", name, turn, piece, around(p.everything(), piece))
+				}
+			}
+		}
+		if shown < 6 {
+			t.Errorf("%s token: only %d texts that are no secrets came out", name, shown)
 		}
 	}
 }
