@@ -35,8 +35,10 @@ interop: build ## run against the official Go SDK and the Inspector CLI (node)
 	$(GO) -C interop test -count=1 ./... # the cache cannot see that these tests build the product
 	conformance/inspector/run.sh $(BIN)
 
-conformance: build ## reproduce the digest vectors with the independent verifier (node)
+conformance: ## the official suite over the client, and the digest vectors by a second implementation (node)
 	node conformance/digest/verify.mjs testdata/digest/vectors.json
+	$(GO) -C interop build -o ../bin/conformance-client ./cmd/conformance-client
+	conformance/run.sh client bin/conformance-client
 
 fuzz: ## give every fuzz target FUZZTIME (20s)
 	@set -e; $(GO) list ./... | while read -r pkg; do \
