@@ -2,8 +2,7 @@
 //
 // plan, verify, call and serve all come through here, so that what was observed for review and what answers calls later
 // were reached in the same way: same command, environment, headers, identity and limits. It keeps no session, retries
-// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog,
-// secret and mcp.
+// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog, secret and mcp.
 package upstream
 
 import (
