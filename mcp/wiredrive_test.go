@@ -247,6 +247,8 @@ func (d *drive) listen(ctx context.Context, params strictjson.Value) error {
 		return err
 	}
 	d.subscription = s
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // one that does not end by itself is a fault, and ends too
+	defer stop()
 	for e := range s.Events() {
 		d.events = append(d.events, e)
 	}
