@@ -69,6 +69,7 @@ func TestFerry(t *testing.T) {
 				f.rounds(t, d)
 				f.notes(t, d)
 				f.cancelled(t, d)
+				f.proxies(t, d)
 			})
 		})
 	}
@@ -223,4 +224,35 @@ func (f ferry) cancelled(t *testing.T, d desk) {
 		t.Errorf("wait: got %v, want a *ContextError that says it was delivered", err)
 	}
 	eventually(t, "the server knows that nobody waits", func() bool { return d.text(t, "abandoned", "") != before })
+}
+
+// proxies executes tools as a host that hands them to a model does.
+func (f ferry) proxies(t *testing.T, d desk) {
+	ctx := within(t)
+	offered := map[string]*mcp.ToolProxy{}
+	for proxy, err := range d.client.GetTools(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		offered[proxy.Name] = proxy
+	}
+	if len(offered) != len(ferryTools) {
+		t.Fatalf("got %d proxies, want %d", len(offered), len(ferryTools))
+	}
+	manifest := offered["timetable"].Manifest()
+	if tool := d.tool(t, "timetable"); !bytes.Equal(manifest.Parameters, tool.InputSchema) || !bytes.Equal(manifest.OutputSchema, tool.OutputSchema) {
+		t.Errorf("timetable: got parameters %s and outputSchema %s", manifest.Parameters, manifest.OutputSchema)
+	}
+	result, err := offered["timetable"].Execute(ctx, jsontext.Value(`{"quay":"Aura"}`))
+	if err != nil || result.StructuredContent == nil {
+		t.Errorf("timetable: got %+v, %v", result, err)
+	}
+	var failed *mcp.ToolError
+	if _, err := offered["board"].Execute(ctx, jsontext.Value(`{"plate":"A-1"}`)); !errors.As(err, &failed) {
+		t.Errorf("board: got %v, want a *ToolError", err)
+	}
+	var required *mcp.InputRequiredError
+	if _, err := offered["book"].Execute(ctx, jsontext.Value(`{"seats":1}`)); !errors.As(err, &required) {
+		t.Errorf("book: got %v, want an *InputRequiredError", err)
+	}
 }
