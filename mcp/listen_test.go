@@ -12,7 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpcat-dev/mcpcat/internal/mcptest"
+	"github.com/mcpcat-dev/mcpcat/internal/transport"
 )
 
 var wholeFilter = SubscriptionFilter{
@@ -72,6 +75,15 @@ func TestListenSendsTheFilter(t *testing.T) {
 			t.Errorf("sent %q for a filter that cannot be", got)
 		}
 		closed(t, c)
+	}
+}
+
+// TestListenIsOneLine: what a host declares may have line ends between its tokens, and a message on stdio may not.
+func TestListenIsOneLine(t *testing.T) {
+	c, p := pipe(t, says(ackOf("ID", `{}`)), WithCapabilities(ClientCapabilities{Extensions: map[string]jsontext.Value{"com.example/x": jsontext.Value("{\n}")}}))
+	listen(t, c, toolsOnly)
+	if got := p.Methods(); got != "server/discover subscriptions/listen" {
+		t.Errorf("sent %q", got)
 	}
 }
 
@@ -296,9 +308,10 @@ func TestListenWaitsForTheAcknowledgementOnly(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
+		begun = time.Now()
 		_, err = c.Listen(ctx, toolsOnly)
-		if e := as[*ContextError](t, err); !errors.Is(err, context.Canceled) || !e.Delivered {
-			t.Errorf("Listen = %v, want the context's error", err)
+		if e := as[*ContextError](t, err); !errors.Is(err, context.Canceled) || !e.Delivered || time.Since(begun) != time.Second {
+			t.Errorf("Listen = %v after %s, want the context's error at once", err, time.Since(begun))
 		}
 		n := len(p.Requests())
 		_, err = c.Listen(ctx, toolsOnly)
@@ -402,6 +415,11 @@ func TestClientCloseEndsSubscriptions(t *testing.T) {
 		all = append(all, listen(t, c, toolsOnly))
 		closed(t, c)
 		for i, s := range all {
+			select {
+			case <-s.gone:
+			default:
+				t.Errorf("the goroutine of subscription %d is left after Close", i)
+			}
 			err := ends(t, s, SubscriptionClosed)
 			if i > 0 && !errors.Is(err, ErrClosed) {
 				t.Errorf("Err() = %v, want ErrClosed", err)
@@ -421,6 +439,7 @@ func TestSubscriptionLostWithTheServer(t *testing.T) {
 	}))
 	err := ends(t, listen(t, c, toolsOnly), SubscriptionLost)
 	as[*TransportError](t, err)
+	as[*transport.ExitError](t, err)
 	c, _ = pipe(t, mcptest.Serve(func(c *mcptest.Conn, r mcptest.Request) {
 		c.Event(ackOf(r.ID, `{}`))
 		c.Line("Listening on port 8080")

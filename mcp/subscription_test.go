@@ -180,6 +180,12 @@ func TestServerCancelOverHTTP(t *testing.T) {
 	as[*ProtocolError](t, ends(t, listen(t, c, toolsOnly), SubscriptionViolated))
 }
 
+// TestProgressOnAListenStream: a subscription has no progress token, so the note can be nobody's.
+func TestProgressOnAListenStream(t *testing.T) {
+	c, _ := overHTTPWith(t, says(ackOf("ID", `{}`), `{"jsonrpc":"2.0","method":"`+noteProgress+`","params":{"progressToken":ID,"progress":1}}`))
+	as[*ProtocolError](t, ends(t, listen(t, c, toolsOnly), SubscriptionViolated))
+}
+
 // TestStrayNotifications counts on stdio what nobody wants exactly once, however many requests are in flight.
 func TestStrayNotifications(t *testing.T) {
 	stray := []string{
@@ -248,6 +254,7 @@ func TestLateMessages(t *testing.T) {
 		synctest.Wait()
 		f.at(0).Event(changeOf(f.at(0).id, noteToolsChanged, ""))
 		f.at(0).Event(endOf(f.at(0).id))
+		f.at(0).Event(`{"jsonrpc":"2.0","method":"` + noteCancelled + `","params":{"requestId":` + f.at(0).id + `}}`)
 		f.at(1).Event(changeOf(f.at(1).id, noteToolsChanged, ""))
 		if e := <-live.Events(); e.Generation != 1 || live.Outcome() != SubscriptionLive || c.Dropped() != 1 || gone.Generation(ChangeTools) != 0 {
 			t.Errorf("event %+v, outcome %q (%v), dropped %d", e, live.Outcome(), live.Err(), c.Dropped())
