@@ -440,6 +440,10 @@ func TestSubscriptionLostWithTheServer(t *testing.T) {
 	err := ends(t, listen(t, c, toolsOnly), SubscriptionLost)
 	as[*TransportError](t, err)
 	as[*transport.ExitError](t, err)
+	var protocol *ProtocolError
+	if errors.As(err, &protocol) {
+		t.Errorf("Err() = %v, want no fault of the protocol", err)
+	}
 	c, _ = pipe(t, mcptest.Serve(func(c *mcptest.Conn, r mcptest.Request) {
 		c.Event(ackOf(r.ID, `{}`))
 		c.Line("Listening on port 8080")

@@ -217,15 +217,20 @@ func (s *Subscription) lost(err error) {
 	)
 	outcome := SubscriptionLost
 	typed := s.client.transportError(context.Background(), methodListen, wasDelivered(err), err)
+	// A stream that ends breaks no rule: what the transport saw stands instead of a *ProtocolError.
+	seen := func(err error) {
+		var te *TransportError
+		if errors.As(typed, &te) {
+			te.Err = err
+		}
+	}
 	switch {
 	case errors.Is(err, transport.ErrClosed):
 		outcome = SubscriptionClosed
 	case errors.As(err, &exit):
+		seen(exit)
 	case errors.As(err, &framing) && errors.Is(err, io.ErrUnexpectedEOF):
-		var te *TransportError
-		if errors.As(typed, &te) {
-			te.Err = framing // the stream has ended, which breaks no rule
-		}
+		seen(framing)
 	case errors.As(err, &framing), errors.As(err, &foreign), errors.As(err, &limit):
 		outcome = SubscriptionViolated
 	}
