@@ -30,8 +30,11 @@ test: ## run the tests (needs Go alone)
 race: ## run the tests with the race detector
 	$(GO) test -race ./...
 
-interop: build ## run against the official Go SDK and the Inspector CLI (node)
+interop: export GOFLAGS := -trimpath
+interop: export CGO_ENABLED := 0
+interop: build ## package mcp and mcpcat against servers of three SDKs and the Inspector CLI (node)
 	$(GO) -C testdata/peers test ./...
+	$(GO) -C testdata/peers-mcpgo vet ./...
 	$(GO) -C interop test -count=1 ./... # the cache cannot see that these tests build the product
 	conformance/inspector/run.sh $(BIN)
 
@@ -60,6 +63,7 @@ lint: vet ## formatting, go vet for three systems, staticcheck
 
 check: lint race ## lint, golangci-lint, go mod tidy and the race detector
 	$(GO) mod tidy -diff
+	$(GO) -C interop mod tidy -diff
 	$(TOOL) golangci-lint run
 
 preflight: ## check the official schema, the wire fixtures and their manifest, offline

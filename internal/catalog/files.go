@@ -115,7 +115,7 @@ func (l *loader) read(root *os.Root, name string) *source {
 	if err != nil {
 		return fail(err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	text, err := readBounded(f)
 	if err != nil {
 		return fail(err)

@@ -203,7 +203,9 @@ func (p *echoPlace) session() {
 	p.t.Helper()
 	p.run("plan", "-contact=all", "-out=p.mcpplan", "-full", "-show-unchanged")
 	for _, args := range [][]string{
-		{"plan", "-json", "-contact=all"}, {"show", "-json", "p.mcpplan"}, {"discover", "-json", "-contact=all", "server.office"},
+		{"plan", "-json", "-contact=all"},
+		{"show", "-json", "p.mcpplan"},
+		{"discover", "-json", "-contact=all", "server.office"},
 		{"apply", "-auto-approve", "-allow-incomplete", "-contact=all", "-json"},
 		{"verify", "-json", "-contact=all"},
 		{"call", "-contact=all", "-json", "server.office.tool.berth", "{}"},
@@ -342,9 +344,15 @@ func TestChildRepeatsItsToken(t *testing.T) {
 func TestHTTPRepeatsItsToken(t *testing.T) {
 	token := echoed["plain"]
 	for name, raw := range map[string]func(http.ResponseWriter, string){
-		"500":      func(w http.ResponseWriter, s string) { http.Error(w, s, 500) },
-		"401":      func(w http.ResponseWriter, s string) { w.Header().Set("WWW-Authenticate", s); http.Error(w, s, 401) },
-		"redirect": func(w http.ResponseWriter, s string) { w.Header().Set("Location", "/"+s); w.WriteHeader(307) },
+		"500": func(w http.ResponseWriter, s string) { http.Error(w, s, http.StatusInternalServerError) },
+		"401": func(w http.ResponseWriter, s string) {
+			w.Header().Set("WWW-Authenticate", s)
+			http.Error(w, s, http.StatusUnauthorized)
+		},
+		"redirect": func(w http.ResponseWriter, s string) {
+			w.Header().Set("Location", "/"+s)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		},
 		"type":     func(w http.ResponseWriter, s string) { w.Header().Set("Content-Type", "text/"+s) },
 		"encoding": func(w http.ResponseWriter, s string) { w.Header().Set("Content-Encoding", s); w.WriteHeader(200) },
 		"events": func(w http.ResponseWriter, s string) {

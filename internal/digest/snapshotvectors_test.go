@@ -28,10 +28,14 @@ func snapshotInputs() []input {
 		`"resultType":"complete","ttlMs":60000.0,"cacheScope":"private","nextCursor":null}`)
 	add("nothing read", digest.KindResourceRead, `{"contents":[],`+hints+`}`)
 	items := map[digest.Kind][3]string{
-		digest.KindTools: {"tools", `{"name":"tide_table","inputSchema":{"type":"object","properties":{"n":{"minimum":1.0}}},"annotations":{"readOnlyHint":true}}`,
-			`{"inputSchema":{"type":"object"},"name":"\u00e9"}`},
-		digest.KindResources: {"resources", `{"uri":"file:///log","name":"log","size":4096.0,"annotations":{"priority":0.50,"lastModified":"2026-11-01T00:00:00Z"}}`,
-			`{"name":"","uri":"x:1","icons":[{"src":"https:\/\/h\/i.png","sizes":["48x48"]}]}`},
+		digest.KindTools: {
+			"tools", `{"name":"tide_table","inputSchema":{"type":"object","properties":{"n":{"minimum":1.0}}},"annotations":{"readOnlyHint":true}}`,
+			`{"inputSchema":{"type":"object"},"name":"\u00e9"}`,
+		},
+		digest.KindResources: {
+			"resources", `{"uri":"file:///log","name":"log","size":4096.0,"annotations":{"priority":0.50,"lastModified":"2026-11-01T00:00:00Z"}}`,
+			`{"name":"","uri":"x:1","icons":[{"src":"https:\/\/h\/i.png","sizes":["48x48"]}]}`,
+		},
 		digest.KindResourceTemplates: {"resourceTemplates", `{"uriTemplate":"file:///{day}","name":"day","mimeType":"text/plain"}`, `{"name":"","uriTemplate":"x:{+y}"}`},
 		digest.KindPrompts:           {"prompts", `{"name":"brief","arguments":[{"name":"vessel","required":true},{"name":"berth"}]}`, `{"title":"T","name":"moor"}`},
 	}

@@ -124,7 +124,7 @@ func TestRealSchemasHoldNoText(t *testing.T) {
 			case slices.Contains([]string{"description", "title", "examples", "$comment"}, name):
 				t.Errorf("line %d: keyword %s", line, name)
 			case name == "enum" || name == "const" || name == "required":
-				for s := range (strictjson.Value)("[" + string(sub) + "]").Elements() {
+				for s := range strictjson.Value("[" + string(sub) + "]").Elements() {
 					texts(s, func(text string) {
 						if !neutral.MatchString(text) {
 							t.Errorf("line %d: %s has %q", line, name, text)

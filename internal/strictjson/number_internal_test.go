@@ -29,7 +29,7 @@ func TestNearest(t *testing.T) {
 		}
 		// Half way between two doubles: an odd number of 54 bits, times a power of two that cancels the tens.
 		for range 2_000 {
-			if m := uint64(1<<53|rng.Uint64N(1<<53)|1) * 5; k < 0 && m < 1<<57 {
+			if m := (1<<53 | rng.Uint64N(1<<53) | 1) * 5; k < 0 && m < 1<<57 {
 				check(m, k)
 			}
 			check((1<<53|rng.Uint64N(1<<53)|1)<<uint(rng.IntN(3)), k)

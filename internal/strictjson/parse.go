@@ -69,10 +69,10 @@ var pool = sync.Pool{New: func() any { return new(parser) }}
 func newParser(src []byte, lim Limits, emit bool) *parser {
 	p := pool.Get().(*parser)
 	p.emit, p.maxDepth = emit, lim.depth()
-	if max := lim.bytes(); len(src) > max {
+	if most := lim.bytes(); len(src) > most {
 		p.err = &Error{
-			Offset: max, Class: ClassSize,
-			Reason: fmt.Sprintf("got %d bytes, want at most %d", len(src), max),
+			Offset: most, Class: ClassSize,
+			Reason: fmt.Sprintf("got %d bytes, want at most %d", len(src), most),
 		}
 		return p
 	}

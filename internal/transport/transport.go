@@ -54,8 +54,8 @@ type Call struct {
 	Answered func(*jsonrpc.Message)
 }
 
-// ErrWithdrawn, as the cause of the end of a call's context (context.WithCancelCause), says that the server has itself
-// given up the request: it is sent no notifications/cancelled. An answer that still comes is dropped, as after every
+// ErrWithdrawn is the cause (context.WithCancelCause) of the end of a call's context where the server has itself given up
+// the request: it is sent no notifications/cancelled. An answer that still comes is dropped, as after every
 // cancellation.
 var ErrWithdrawn = errors.New("the server has withdrawn the request")
 
