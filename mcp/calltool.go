@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcpcat-dev/mcpcat/internal/mcpheader"
 	"github.com/mcpcat-dev/mcpcat/internal/schema"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
@@ -27,7 +29,7 @@ type toolUse struct {
 	params     []mcpheader.Param
 	headersErr error
 
-	output schema.Ref
+	input, output schema.Ref
 }
 
 // headerParams returns the arguments that the tool mirrors in headers, or why its annotations are not valid.
@@ -51,6 +53,42 @@ func (t *Tool) outputChecker() (*schema.Schema, error) {
 		return nil, nil
 	}
 	return t.use.output.Compile(t.OutputSchema)
+}
+
+// CheckArguments holds the arguments of a call against the tool's inputSchema, for those who want to know before they
+// call: CallTool itself does not, because the server has the last word. Arguments is one JSON object; nil is checked as
+// {}, which is what absent arguments mean. Nothing is sent and nothing is fetched.
+//
+// The error is a *SchemaError: for arguments that do not conform, with the place and the keyword; or, without a keyword,
+// for a schema that cannot be used, such as one with a reference to elsewhere or beyond the limits of
+// docs/schema-limits.md. Arguments that are no JSON object and a definition that was changed after it was received are a
+// *RequestError.
+//
+// Spec: 2026-07-28 server/tools#tool, basic#json-schema-usage.
+func (t *Tool) CheckArguments(arguments jsontext.Value) error {
+	tool, err := t.usable()
+	if err != nil {
+		return &RequestError{Reason: "tool definition", Err: err}
+	}
+	if arguments == nil {
+		arguments = jsontext.Value("{}")
+	}
+	if err := strictjson.CheckObject(arguments, strictjson.Limits{Bytes: maxRequestBytes}); err != nil {
+		return &RequestError{Reason: "arguments", Err: err}
+	}
+	input, err := t.use.input.Compile(tool.InputSchema)
+	if err != nil {
+		return &SchemaError{Tool: tool.Name, Side: SideArguments, Reason: "inputSchema cannot be used: " + err.Error(), Err: err}
+	}
+	err = input.Validate(arguments)
+	var invalid *schema.ValidationError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &invalid):
+		return &SchemaError{Tool: tool.Name, Side: SideArguments, Path: invalid.InstancePointer, Keyword: invalid.Keyword, Reason: "do not conform to the inputSchema", Err: err}
+	}
+	return &SchemaError{Tool: tool.Name, Side: SideArguments, Reason: "could not be checked: " + err.Error(), Err: err}
 }
 
 // CallTool calls a tool by its definition and returns one round: the complete result, or what the server asks for first.
@@ -104,7 +142,7 @@ func (c *Client) newCall(params *CallToolParams) (*request, *schema.Schema, erro
 	}
 	output, err := tool.outputChecker()
 	if err != nil {
-		return nil, nil, &SchemaError{Tool: tool.Name, Reason: "outputSchema cannot be used: " + err.Error(), Err: err}
+		return nil, nil, &SchemaError{Tool: tool.Name, Side: SideStructuredContent, Reason: "outputSchema cannot be used: " + err.Error(), Err: err}
 	}
 	headers := callHeaders{name: tool.Name, hasName: true}
 	if c.kind.headers {
@@ -137,7 +175,7 @@ func (c *Client) newCall(params *CallToolParams) (*request, *schema.Schema, erro
 // checkOutput holds structuredContent against the outputSchema.
 func (c *Client) checkOutput(tool string, output *schema.Schema, r *CallToolResult) error {
 	if r.StructuredContent == nil {
-		return &SchemaError{Tool: tool, Reason: "structuredContent is missing, and the tool has an outputSchema", Delivered: true}
+		return &SchemaError{Tool: tool, Side: SideStructuredContent, Reason: "structuredContent is missing, and the tool has an outputSchema", Delivered: true}
 	}
 	tool = c.redacted([]string{tool})[0]
 	err := output.Validate(r.StructuredContent)
@@ -152,9 +190,9 @@ func (c *Client) checkOutput(tool string, output *schema.Schema, r *CallToolResu
 			invalid, err = &clean, &clean
 		}
 		return &SchemaError{
-			Tool: tool, Path: invalid.InstancePointer, Keyword: invalid.Keyword,
+			Tool: tool, Side: SideStructuredContent, Path: invalid.InstancePointer, Keyword: invalid.Keyword,
 			Reason: "does not conform to the outputSchema", Delivered: true, Err: err,
 		}
 	}
-	return &SchemaError{Tool: tool, Reason: "structuredContent could not be checked: " + c.redacted([]string{err.Error()})[0], Delivered: true, Err: err}
+	return &SchemaError{Tool: tool, Side: SideStructuredContent, Reason: "structuredContent could not be checked: " + c.redacted([]string{err.Error()})[0], Delivered: true, Err: err}
 }

@@ -388,11 +388,19 @@ func (e *RequestError) Error() string {
 // Unwrap returns the cause.
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// SchemaError says that structuredContent does not conform to the tool's outputSchema, is missing although there is one,
-// or that the outputSchema cannot be used (Delivered is then false and nothing was sent).
+// The sides of a *SchemaError.
+const (
+	SideArguments         = "arguments"
+	SideStructuredContent = "structuredContent"
+)
+
+// SchemaError says that the arguments or the structuredContent of a call do not conform to the tool's schema, that
+// structuredContent is missing although there is an outputSchema, or that the schema cannot be used (Keyword is then
+// empty; Delivered is false if nothing was sent).
 type SchemaError struct {
 	Tool      string
-	Path      string // JSON Pointer into structuredContent
+	Side      string // SideArguments or SideStructuredContent
+	Path      string // JSON Pointer into that side
 	Keyword   string // the keyword that failed, "" if none did
 	Reason    string
 	Delivered bool
@@ -403,7 +411,9 @@ type SchemaError struct {
 func (e *SchemaError) Error() string {
 	s := "tool " + quote(e.Tool) + ": "
 	if e.Path != "" {
-		s += "structuredContent" + strings.Trim(quote(e.Path), `"`) + ": "
+		s += e.Side + strings.Trim(quote(e.Path), `"`) + ": "
+	} else if e.Side == SideArguments {
+		s += "arguments "
 	}
 	s += e.Reason
 	if e.Keyword != "" {

@@ -52,3 +52,17 @@ func ExampleComputeResourceDigest() {
 	// false
 	// true
 }
+
+// Whether arguments fit can be asked before a call. Nothing is sent.
+func ExampleTool_CheckArguments() {
+	tool, err := mcp.ParseTool([]byte(`{"name":"tide_table","inputSchema":{"type":"object","properties":{"day":{"type":"string"}},"required":["day"]}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(tool.CheckArguments([]byte(`{"day":3}`)))
+	fmt.Println(tool.CheckArguments([]byte(`{"day":"2026-10-01"}`)))
+	// Output:
+	// tool "tide_table": arguments/day: do not conform to the inputSchema (type)
+	// <nil>
+}

@@ -26,8 +26,18 @@ func lookAround(ctx context.Context, url string) error {
 		if err != nil || discovery.Capabilities.Tools == nil {
 			return err
 		}
-		_, err = client.SnapshotTools(ctx)
-		return err
+		list, err := client.SnapshotTools(ctx)
+		if err != nil {
+			return err
+		}
+		for _, tool := range list.Tools {
+			// Compiles the schema. One with a reference to elsewhere cannot be used, and nothing may be fetched for it.
+			var unusable *mcp.SchemaError
+			if err := tool.CheckArguments(nil); err != nil && !errors.As(err, &unusable) {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
