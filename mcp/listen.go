@@ -183,11 +183,10 @@ func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter) (*Subscr
 		return nil, &ContextError{Op: methodListen, Err: err}
 	}
 	s := newSubscription(ctx, c, r.id, filter)
-	if err := c.subscriptions.enter(s, c.opts.limits.Subscriptions); err != nil {
+	if err := c.subscriptions.enter(s, r, c.opts.limits.Subscriptions); err != nil {
 		s.stop(nil)
 		return nil, err
 	}
-	go s.run(r)
 
 	late := time.NewTimer(r.timeout)
 	defer late.Stop()
@@ -224,7 +223,8 @@ type subscriptions struct {
 	closed bool
 }
 
-func (all *subscriptions) enter(s *Subscription, most int) error {
+// enter starts the subscription, if there is room for it.
+func (all *subscriptions) enter(s *Subscription, r *request, most int) error {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	switch {
@@ -237,12 +237,11 @@ func (all *subscriptions) enter(s *Subscription, most int) error {
 		all.live = map[jsonrpc.ID]*Subscription{}
 	}
 	all.live[s.id] = s
-	all.running.Add(1)
+	all.running.Go(func() { s.run(r) })
 	return nil
 }
 
 func (all *subscriptions) leave(s *Subscription) {
-	defer all.running.Done()
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	delete(all.live, s.id)

@@ -313,6 +313,7 @@ func TestListenWaitsForTheAcknowledgementOnly(t *testing.T) {
 		if e := as[*ContextError](t, err); !errors.Is(err, context.Canceled) || !e.Delivered || time.Since(begun) != time.Second {
 			t.Errorf("Listen = %v after %s, want the context's error at once", err, time.Since(begun))
 		}
+		synctest.Wait() // for the cancellation
 		n := len(p.Requests())
 		_, err = c.Listen(ctx, toolsOnly)
 		if as[*ContextError](t, err); Delivered(err) || len(p.Requests()) != n {
