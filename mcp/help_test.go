@@ -32,14 +32,48 @@ func page(more string, tools ...string) string {
 // pipe connects to a scripted peer over streams. Whatever the client sends in the test is held against the official schema.
 func pipe(t testing.TB, h mcptest.Handler, opts ...Option) (*Client, *mcptest.Peer) {
 	t.Helper()
-	p := mcptest.Pipe(t, h)
+	p, transport := reach(t, h)
 	holdToSpec(t, p)
-	c, err := Connect(t.Context(), NewIOTransport(p.R, p.W), opts...)
+	c, err := Connect(t.Context(), transport, opts...)
 	if err != nil {
 		t.Fatalf("Connect: %v", err)
 	}
 	t.Cleanup(func() { closed(t, c) })
 	return c, p
+}
+
+// httpCases makes pipe and refusedConnect reach their peers over HTTP; see TestCasesOverHTTP.
+var httpCases bool
+
+func reach(t testing.TB, h mcptest.Handler) (*mcptest.Peer, Transport) {
+	t.Helper()
+	if !httpCases {
+		p := mcptest.Pipe(t, h)
+		return p, NewIOTransport(p.R, p.W)
+	}
+	p := mcptest.HTTP(t, h)
+	tr := NewStreamableHTTPTransport(p.URL)
+	tr.AllowPrivate = true
+	return p, tr
+}
+
+// TestCasesOverHTTP runs the tests of the shared cases once more, over HTTP instead of streams: what a client makes of an
+// answer does not depend on how it came.
+func TestCasesOverHTTP(t *testing.T) {
+	httpCases = true
+	defer func() { httpCases = false }()
+	for name, test := range map[string]func(*testing.T){
+		"CacheHints": TestCacheHints, "CursorNull": TestCursorNull, "CursorRepeats": TestCursorRepeats, "EmptyCursorContinues": TestEmptyCursorContinues,
+		"EmptyName": TestEmptyName, "NullForOptionalMembers": TestNullForOptionalMembers, "OneBrokenInputSchema": TestOneBrokenInputSchema,
+		"ResultTypeMissing": TestResultTypeMissing, "SameNameOnOnePage": TestSameNameOnOnePage, "UnusualNames": TestUnusualNames,
+		"CaseVariants": TestCaseVariants, "ContentUnions": TestContentUnions, "EmptyContentWithStructure": TestEmptyContentWithStructure,
+		"ErrorResultAndOutputSchema": TestErrorResultAndOutputSchema, "StructuredMissing": TestStructuredMissing,
+		"InterimResultOnToolsList": TestInterimResultOnToolsList, "StateOnly": TestStateOnly, "StateWithLoneSurrogate": TestStateWithLoneSurrogate,
+		"UndeclaredCapability": TestUndeclaredCapability, "UnknownInputMethod": TestUnknownInputMethod,
+		"DiscoverUnknownMethod": TestDiscoverUnknownMethod, "UnsupportedVersion": TestUnsupportedVersion, "CallerMetaKeys": TestCallerMetaKeys,
+	} {
+		t.Run(name, test)
+	}
 }
 
 func closed(t testing.TB, c *Client) {
@@ -51,8 +85,8 @@ func closed(t testing.TB, c *Client) {
 // refusedConnect connects, wants that refused, and returns the methods that the peer received and the error.
 func refusedConnect(t *testing.T, h mcptest.Handler) (sent string, err error) {
 	t.Helper()
-	p := mcptest.Pipe(t, h)
-	c, err := Connect(t.Context(), NewIOTransport(p.R, p.W))
+	p, transport := reach(t, h)
+	c, err := Connect(t.Context(), transport)
 	if err == nil {
 		closed(t, c)
 		t.Fatal("Connect succeeded, want an error")
