@@ -369,20 +369,23 @@ func decodeImplementation(v strictjson.Value) (*Implementation, *fault) {
 	return impl, nil
 }
 
-func decodeIcons(v strictjson.Value) ([]Icon, *fault) {
-	if f := asArray("icons", v); f != nil {
+// asList reads an array whose elements are all read by element; it is never nil.
+func asList[T any](key string, v strictjson.Value, element func(strictjson.Value) (T, *fault)) ([]T, *fault) {
+	if f := asArray(key, v); f != nil {
 		return nil, f
 	}
-	icons := []Icon{}
+	list := []T{}
 	for e := range v.Elements() {
-		icon, f := decodeIcon(e)
+		item, f := element(e)
 		if f != nil {
-			return nil, f.at(len(icons)).under("icons")
+			return nil, f.at(len(list)).under(key)
 		}
-		icons = append(icons, icon)
+		list = append(list, item)
 	}
-	return icons, nil
+	return list, nil
 }
+
+func decodeIcons(v strictjson.Value) ([]Icon, *fault) { return asList("icons", v, decodeIcon) }
 
 func decodeIcon(v strictjson.Value) (Icon, *fault) {
 	icon := Icon{Wire: Wire{v}}

@@ -34,20 +34,8 @@ func decodeCallToolResult(result strictjson.Value) (*CallToolResult, *fault) {
 	return r, nil
 }
 
-// decodeContent reads an array of content blocks; it is never nil.
 func decodeContent(key string, v strictjson.Value) ([]ContentBlock, *fault) {
-	if f := asArray(key, v); f != nil {
-		return nil, f
-	}
-	blocks := []ContentBlock{}
-	for e := range v.Elements() {
-		block, f := decodeBlock(e)
-		if f != nil {
-			return nil, f.at(len(blocks)).under(key)
-		}
-		blocks = append(blocks, block)
-	}
-	return blocks, nil
+	return asList(key, v, decodeBlock)
 }
 
 func decodeBlock(v strictjson.Value) (ContentBlock, *fault) {

@@ -40,20 +40,8 @@ func (p *Prompt) decodeMembers(v strictjson.Value, lim *Limits) *fault {
 	return nil
 }
 
-// decodePromptArguments reads an array of arguments; it is never nil.
 func decodePromptArguments(key string, v strictjson.Value, lim *Limits) ([]PromptArgument, *fault) {
-	if f := asArray(key, v); f != nil {
-		return nil, f
-	}
-	list := []PromptArgument{}
-	for e := range v.Elements() {
-		a, f := decodePromptArgument(e, lim)
-		if f != nil {
-			return nil, f.at(len(list)).under(key)
-		}
-		list = append(list, a)
-	}
-	return list, nil
+	return asList(key, v, func(e strictjson.Value) (PromptArgument, *fault) { return decodePromptArgument(e, lim) })
 }
 
 func decodePromptArgument(v strictjson.Value, lim *Limits) (PromptArgument, *fault) {
@@ -95,7 +83,7 @@ func decodePromptResult(result strictjson.Value) (*GetPromptResult, *fault) {
 		var f *fault
 		switch key {
 		case "messages":
-			r.Messages, f = decodePromptMessages(key, m)
+			r.Messages, f = asList(key, m, decodePromptMessage)
 		case "description":
 			r.Description, f = asOptional(key, m)
 		case "_meta":
@@ -110,22 +98,6 @@ func decodePromptResult(result strictjson.Value) (*GetPromptResult, *fault) {
 		return nil, missing("messages", "an array")
 	}
 	return r, nil
-}
-
-// decodePromptMessages reads an array of messages; it is never nil.
-func decodePromptMessages(key string, v strictjson.Value) ([]PromptMessage, *fault) {
-	if f := asArray(key, v); f != nil {
-		return nil, f
-	}
-	list := []PromptMessage{}
-	for e := range v.Elements() {
-		m, f := decodePromptMessage(e)
-		if f != nil {
-			return nil, f.at(len(list)).under(key)
-		}
-		list = append(list, m)
-	}
-	return list, nil
 }
 
 func decodePromptMessage(v strictjson.Value) (PromptMessage, *fault) {

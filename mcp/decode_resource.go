@@ -153,7 +153,7 @@ func decodeReadResult(result strictjson.Value) (*ReadResourceResult, *fault) {
 		var f *fault
 		switch key {
 		case "contents":
-			r.Contents, f = decodeContents(key, m)
+			r.Contents, f = asList(key, m, decodeResourceContents)
 		case "ttlMs":
 			ttl = true
 			r.TTLMs, f = asTTL(m)
@@ -177,22 +177,6 @@ func decodeReadResult(result strictjson.Value) (*ReadResourceResult, *fault) {
 		return nil, missing("cacheScope", `"public" or "private"`)
 	}
 	return r, nil
-}
-
-// decodeContents reads an array of contents; it is never nil.
-func decodeContents(key string, v strictjson.Value) ([]ResourceContents, *fault) {
-	if f := asArray(key, v); f != nil {
-		return nil, f
-	}
-	list := []ResourceContents{}
-	for e := range v.Elements() {
-		c, f := decodeResourceContents(e)
-		if f != nil {
-			return nil, f.at(len(list)).under(key)
-		}
-		list = append(list, c)
-	}
-	return list, nil
 }
 
 // append appends the definition of a resource that was built by hand.
