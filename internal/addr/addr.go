@@ -81,7 +81,7 @@ func (s Server) String() string {
 	if !s.HasKey {
 		return "server." + s.Label
 	}
-	return "server." + s.Label + "[" + quote(s.Key) + "]"
+	return "server." + s.Label + "[" + Quote(s.Key) + "]"
 }
 
 // String returns the canonical text: server.github.tool.create_issue if the name is an ASCII identifier (letters,
@@ -93,7 +93,7 @@ func (i Item) String() string {
 	if identifier(i.Name) {
 		return head + "." + i.Name
 	}
-	return head + "[" + quote(i.Name) + "]"
+	return head + "[" + Quote(i.Name) + "]"
 }
 
 // MarshalText returns String.
@@ -316,8 +316,9 @@ func identifier(s string) bool {
 	return true
 }
 
-// quote writes s as an HCL string literal of visible characters only. Invalid UTF-8 becomes \uFFFD.
-func quote(s string) string {
+// Quote returns s as an HCL string literal of visible characters only and without templates, as the index form of an
+// address holds it. Invalid UTF-8 becomes \uFFFD.
+func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i, r := range s {

@@ -94,19 +94,19 @@ type Block struct {
 // comments with the reason.
 func (d Discovered) HCL(w io.Writer, b Block) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "server %s {\n", hclString(b.Label))
+	fmt.Fprintf(&out, "server %s {\n", addr.Quote(b.Label))
 	if b.URL != "" {
-		fmt.Fprintf(&out, "  http {\n    url = %s\n", hclString(b.URL))
+		fmt.Fprintf(&out, "  http {\n    url = %s\n", addr.Quote(b.URL))
 		if b.AllowPrivate {
 			out.WriteString("\n    egress {\n      allow_private = true\n    }\n")
 		}
 		out.WriteString("  }\n")
 	} else {
-		fmt.Fprintf(&out, "  stdio {\n    command = %s\n", hclString(b.Command))
+		fmt.Fprintf(&out, "  stdio {\n    command = %s\n", addr.Quote(b.Command))
 		if len(b.Args) > 0 {
 			args := make([]string, len(b.Args))
 			for i, a := range b.Args {
-				args[i] = hclString(a)
+				args[i] = addr.Quote(a)
 			}
 			fmt.Fprintf(&out, "    args    = [%s]\n", strings.Join(args, ", "))
 		}
@@ -123,7 +123,7 @@ func (d Discovered) HCL(w io.Writer, b Block) error {
 			fmt.Fprintf(&out, "    # left out, %s: %s\n", why, diag.Quote(name, 0))
 			continue
 		}
-		fmt.Fprintf(&out, "    %s,\n", hclString(name))
+		fmt.Fprintf(&out, "    %s,\n", addr.Quote(name))
 	}
 	for _, x := range d.Excluded {
 		fmt.Fprintf(&out, "    # not usable, %s: %s\n", ownText(strings.ReplaceAll(x.Reason, "\n", " ")), diag.Quote(x.Name, 0))
@@ -142,38 +142,4 @@ func undeclarable(name string) string {
 		return fmt.Sprintf("it has more than %d bytes", addr.MaxNameBytes)
 	}
 	return ""
-}
-
-// hclString writes a string literal without templates.
-func hclString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case (r == '$' || r == '%') && strings.HasPrefix(s[i+1:], "{"):
-			b.WriteRune(r)
-			b.WriteRune(r)
-		default:
-			if _, _, hidden := diag.Concealed(string(r)); hidden {
-				if r > 0xffff {
-					fmt.Fprintf(&b, `\U%08X`, r)
-				} else {
-					fmt.Fprintf(&b, `\u%04X`, r)
-				}
-				continue
-			}
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
