@@ -6,9 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -77,15 +77,10 @@ func serveStdio(t *testing.T, p *place, agent string) served {
 
 func serveListen(t *testing.T, p *place, agent string) served {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	var stdout, stderr bytes.Buffer
-	cmd := p.command("serve", "-agent="+agent, "-listen="+addr)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var stdout bytes.Buffer
+	stderr := &serveLog{url: make(chan string, 1)}
+	cmd := p.command("serve", "-agent="+agent, "-listen=127.0.0.1:0")
+	cmd.Stdout, cmd.Stderr = &stdout, stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -98,12 +93,17 @@ func serveListen(t *testing.T, p *place, agent string) served {
 		cmd.Process.Kill()
 		<-gone
 	})
-	if !listens(addr, gone) {
+	var url string
+	select {
+	case url = <-stderr.url:
+	case <-gone:
+	case <-time.After(patience):
 		cmd.Process.Kill()
 		<-gone
-		t.Fatalf("serve does not listen at %s\n--- stdout\n%s\n--- stderr\n%s", addr, &stdout, &stderr)
 	}
-	url := "http://" + addr + "/mcp"
+	if url == "" {
+		t.Fatalf("serve does not listen\n--- stdout\n%s\n--- stderr\n%s", &stdout, stderr)
+	}
 	session := connect(t, &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1})
 	return served{
 		transport: "http",
@@ -121,11 +121,39 @@ func serveListen(t *testing.T, p *place, agent string) served {
 			select {
 			case <-gone:
 			case <-time.After(patience):
-				t.Fatalf("serve goes on after SIGINT\n--- stderr\n%s", &stderr)
+				t.Fatalf("serve goes on after SIGINT\n--- stderr\n%s", stderr)
 			}
 			return outcome{"mcpcat serve -listen", cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 		},
 	}
+}
+
+// serveLog keeps what serve logs and hands on the address that it says it serves.
+type serveLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	url  chan string
+}
+
+var serving = regexp.MustCompile(`(?m)msg=serving url=(\S+) `)
+
+func (l *serveLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Write(b)
+	if m := serving.FindSubmatch(l.text.Bytes()); m != nil {
+		select {
+		case l.url <- string(m[1]):
+		default: // it was handed on before
+		}
+	}
+	return len(b), nil
+}
+
+func (l *serveLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func connect(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
