@@ -18,6 +18,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
@@ -117,6 +118,8 @@ type Limits struct {
 	ExcerptBytes int
 	// Events is how many SSE events one answer may have, except that of subscriptions/listen. Default 10,000.
 	Events int
+	// Idle is how long a message that has begun may pause: a line, a JSON body, an SSE event. Default 10 s.
+	Idle time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -130,6 +133,9 @@ func (l Limits) withDefaults() Limits {
 	def(&l.StderrBytes, 64<<10)
 	def(&l.ExcerptBytes, 256)
 	def(&l.Events, 10_000)
+	if l.Idle <= 0 {
+		l.Idle = 10 * time.Second
+	}
 	return l
 }
 
