@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/mcpcat-dev/mcpcat/internal/secret"
+	"github.com/mcpcat-dev/mcpcat/mcp"
 )
 
 // secrets finds the secrets of one server's block in what the server sends, see secret.Redactor.
@@ -23,8 +24,11 @@ func newSecrets(values []secret.String) secrets {
 func (s secrets) in(text []byte) bool { return s.answers.HoldsJSON(text) }
 
 // cleanError is err for logs, statuses and refusals: an error may quote what a server sent, and a server may repeat a
-// secret.
+// secret. The name of the server is taken off: what the error goes into has the address already.
 func (s secrets) cleanError(err error) error {
+	if named, ok := err.(*mcp.ServerError); ok {
+		err = named.Err
+	}
 	if err == nil || s.errors == nil {
 		return err
 	}

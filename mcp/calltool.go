@@ -103,7 +103,8 @@ func (t *Tool) CheckArguments(arguments jsontext.Value) error {
 // the protocol; Delivered tells for all of them whether the call may have had effect. Params are never written to.
 //
 // Spec: 2026-07-28 server/tools#calling-tools, basic/patterns/mrtr, basic/transports/streamable-http.
-func (c *Client) CallTool(ctx context.Context, params *CallToolParams) (*Round[CallToolResult], error) {
+func (c *Client) CallTool(ctx context.Context, params *CallToolParams) (_ *Round[CallToolResult], err error) {
+	defer c.name(&err)
 	r, output, err := c.newCall(params)
 	if err != nil {
 		return nil, err

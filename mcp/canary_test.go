@@ -321,6 +321,8 @@ func TestErrorsPrintNoSecrets(t *testing.T) {
 			closed(t, old)
 		}
 		w.look(t, over+" legacy", err)
+		silent.opts.name = "harbour"
+		w.look(t, over+" named", hostileCall(t, silent, RequestMeta{}))
 	}
 	w.connectErrors(t)
 	for _, name := range errorTypes(t) {

@@ -45,11 +45,12 @@ type transportKind struct {
 // it started is left.
 //
 // Spec: 2026-07-28 server/discover, basic/versioning.
-func Connect(ctx context.Context, t Transport, opts ...Option) (*Client, error) {
+func Connect(ctx context.Context, t Transport, opts ...Option) (_ *Client, err error) {
 	c := &Client{opts: options{info: Implementation{Name: "mcpcat", Version: moduleVersion()}}}
 	for _, o := range opts {
 		o(&c.opts)
 	}
+	defer c.name(&err)
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
@@ -130,7 +131,8 @@ func (c *Client) Discovery() *Discovery { return c.discovery }
 // Discover asks the server again. It changes nothing in the Client.
 //
 // Spec: 2026-07-28 server/discover.
-func (c *Client) Discover(ctx context.Context) (*Discovery, error) {
+func (c *Client) Discover(ctx context.Context) (_ *Discovery, err error) {
+	defer c.name(&err)
 	r, err := c.newRequest(methodDiscover, &RequestMeta{}, c.opts.timeouts.Discover, nil)
 	if err != nil {
 		return nil, err
@@ -149,7 +151,8 @@ func (c *Client) Discover(ctx context.Context) (*Discovery, error) {
 //
 // A result of another type, "input_required" included, is a *ProtocolError; if an extension that the request advertises
 // has it registered, it is an *ExtensionResultError, which carries the result.
-func (c *Client) Call(ctx context.Context, method string, params jsontext.Value, meta RequestMeta) (jsontext.Value, error) {
+func (c *Client) Call(ctx context.Context, method string, params jsontext.Value, meta RequestMeta) (_ jsontext.Value, err error) {
+	defer c.name(&err)
 	if reason := checkExtension(method); reason != "" {
 		return nil, &RequestError{Reason: "call of method " + quote(method) + ": " + reason}
 	}
@@ -209,9 +212,9 @@ func (c *Client) Close() error {
 func (c *Client) Done() <-chan struct{} { return c.conn.Done() }
 
 // Err is nil before Done is closed, and then says why.
-func (c *Client) Err() error {
-	err := c.conn.Err()
-	if err == nil {
+func (c *Client) Err() (err error) {
+	defer c.name(&err)
+	if err = c.conn.Err(); err == nil {
 		return nil
 	}
 	return c.transportError(context.Background(), "", false, err)

@@ -58,7 +58,8 @@ type CompleteResult struct {
 // *RequestError if something is wrong with params. Other errors are those of the exchange and of the protocol.
 //
 // Spec: 2026-07-28 server/utilities/completion.
-func (c *Client) Complete(ctx context.Context, params *CompleteParams) (*CompleteResult, error) {
+func (c *Client) Complete(ctx context.Context, params *CompleteParams) (_ *CompleteResult, err error) {
+	defer c.name(&err)
 	if params == nil {
 		return nil, &RequestError{Method: methodComplete, Reason: "no parameters"}
 	}

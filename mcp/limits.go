@@ -142,6 +142,7 @@ type options struct {
 	limits       Limits
 	extensions   *ExtensionRegistry
 	redact       func([]byte) []byte
+	name         string
 }
 
 // WithClientInfo sets the identity that every request carries as clientInfo. Name must not be empty. The default names

@@ -73,7 +73,8 @@ func (p *PageInfo) info() *PageInfo        { return p }
 func (*PageInfo) excluded() []ExcludedTool { return nil }
 
 // list asks for one page; nil params ask for the first.
-func (k *listKind[P, T]) list(ctx context.Context, c *Client, params *ListParams) (P, error) {
+func (k *listKind[P, T]) list(ctx context.Context, c *Client, params *ListParams) (_ P, err error) {
+	defer c.name(&err)
 	var none P
 	if params == nil {
 		params = &ListParams{}
@@ -122,6 +123,7 @@ func (k *listKind[P, T]) all(ctx context.Context, c *Client) iter.Seq2[*T, error
 		for {
 			page, err := w.next(ctx, none)
 			if err != nil {
+				c.name(&err)
 				yield(nil, err)
 				return
 			}
@@ -140,6 +142,7 @@ func (k *listKind[P, T]) all(ctx context.Context, c *Client) iter.Seq2[*T, error
 // walk reads the whole list, within Timeouts.List. Where a result is byte for byte that of the page of known at its place,
 // that page stands for it; same says that this held for the whole list.
 func (k *listKind[P, T]) walk(ctx context.Context, c *Client, known []P) (pages []P, same bool, err error) {
+	defer c.name(&err)
 	timed, cancel := context.WithTimeout(ctx, c.opts.timeouts.List)
 	defer cancel()
 	var none P

@@ -168,7 +168,8 @@ func decodeAskedURIs(name string, v strictjson.Value, asked []string) ([]string,
 // of the subscription is left, and the server has been told.
 //
 // Spec: 2026-07-28 basic/utilities/subscriptions.
-func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter) (*Subscription, error) {
+func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter) (_ *Subscription, err error) {
+	defer c.name(&err)
 	filter.ResourceSubscriptions = slices.Clone(filter.ResourceSubscriptions)
 	if reason := filter.check(c.opts.limits.Items); reason != "" {
 		return nil, &RequestError{Method: methodListen, Reason: reason}

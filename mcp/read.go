@@ -42,7 +42,8 @@ type ReadResourceResult struct {
 // *RequestError if something is wrong with params. Other errors are those of the exchange and of the protocol.
 //
 // Spec: 2026-07-28 server/resources#reading-resources, basic/patterns/mrtr.
-func (c *Client) ReadResourceRound(ctx context.Context, params *ReadResourceParams) (*Round[ReadResourceResult], error) {
+func (c *Client) ReadResourceRound(ctx context.Context, params *ReadResourceParams) (_ *Round[ReadResourceResult], err error) {
+	defer c.name(&err)
 	if params == nil {
 		return nil, &RequestError{Method: methodResourcesRead, Reason: "no parameters"}
 	}
@@ -65,7 +66,8 @@ func (c *Client) ReadResourceRound(ctx context.Context, params *ReadResourcePara
 
 // ReadResource is ReadResourceRound for hosts that answer no rounds: if the server asks for something first, the error is
 // an *InputRequiredError.
-func (c *Client) ReadResource(ctx context.Context, params *ReadResourceParams) (*ReadResourceResult, error) {
+func (c *Client) ReadResource(ctx context.Context, params *ReadResourceParams) (_ *ReadResourceResult, err error) {
+	defer c.name(&err)
 	round, err := c.ReadResourceRound(ctx, params)
 	if err != nil {
 		return nil, err
@@ -110,7 +112,8 @@ type PromptMessage struct {
 // *RequestError if something is wrong with params. Other errors are those of the exchange and of the protocol.
 //
 // Spec: 2026-07-28 server/prompts#getting-a-prompt, basic/patterns/mrtr.
-func (c *Client) GetPromptRound(ctx context.Context, params *GetPromptParams) (*Round[GetPromptResult], error) {
+func (c *Client) GetPromptRound(ctx context.Context, params *GetPromptParams) (_ *Round[GetPromptResult], err error) {
+	defer c.name(&err)
 	if params == nil {
 		return nil, &RequestError{Method: methodPromptsGet, Reason: "no parameters"}
 	}
@@ -141,7 +144,8 @@ func (c *Client) GetPromptRound(ctx context.Context, params *GetPromptParams) (*
 
 // GetPrompt is GetPromptRound for hosts that answer no rounds: if the server asks for something first, the error is an
 // *InputRequiredError.
-func (c *Client) GetPrompt(ctx context.Context, params *GetPromptParams) (*GetPromptResult, error) {
+func (c *Client) GetPrompt(ctx context.Context, params *GetPromptParams) (_ *GetPromptResult, err error) {
+	defer c.name(&err)
 	round, err := c.GetPromptRound(ctx, params)
 	if err != nil {
 		return nil, err

@@ -72,10 +72,11 @@ func (p *ToolProxy) Manifest() ToolManifest {
 // *ToolError: the tool was run at the server and failed. A round that is not complete is an *InputRequiredError or an
 // *ExtensionResultError. All other errors are those of CallTool, so what failed can be told apart: *RPCError for an
 // answer that is an error, *SchemaError for a result that does not conform, *TransportError below the protocol.
-func (p *ToolProxy) Execute(ctx context.Context, arguments jsontext.Value) (*CallToolResult, error) {
+func (p *ToolProxy) Execute(ctx context.Context, arguments jsontext.Value) (_ *CallToolResult, err error) {
 	if p == nil || p.client == nil {
 		return nil, &RequestError{Method: methodToolsCall, Reason: "proxy is of no client"}
 	}
+	defer p.client.name(&err)
 	round, err := p.client.CallTool(ctx, &CallToolParams{Tool: p.Tool, Arguments: arguments})
 	if err != nil {
 		return nil, err

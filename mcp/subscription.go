@@ -162,7 +162,9 @@ func (s *Subscription) Outcome() SubscriptionOutcome {
 func (s *Subscription) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err
+	err := s.err
+	s.client.name(&err)
+	return err
 }
 
 // Close ends the subscription, unless it has ended, and returns when nothing of it is left here. Over HTTP it closes the

@@ -28,13 +28,15 @@ type Dialer struct {
 }
 
 // Connect starts or reaches the server, asks server/discover, and returns a client of MCP 2026-07-28. The caller closes
-// it. Errors are those of mcp.Connect; none prints a secret of the block, whatever the server says.
+// it. Errors are those of mcp.Connect, of which each names the server by its address, as do those of the client; none prints
+// a secret of the block, whatever the server says.
 func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, error) {
 	t, err := d.Transport(s)
 	if err != nil {
 		return nil, err
 	}
 	return mcp.Connect(ctx, t,
+		mcp.WithName(s.Addr.String()),
 		mcp.WithRedactor(Redactor(s).Redact),
 		mcp.WithClientInfo(mcp.Implementation{Name: "mcpcat", Version: d.Version}),
 		mcp.WithTimeouts(mcp.Timeouts{Connect: s.Timeouts.Connect, Discover: s.Timeouts.Discover, List: s.Timeouts.List, Call: s.Timeouts.Call}))
