@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync/atomic"
+	"time"
 )
 
 const (
@@ -17,7 +19,8 @@ const (
 // within the limit on a line: nothing is read ahead of a line that is too long.
 type lineReader struct {
 	r     io.Reader
-	limit int // longest line without its end
+	limit int         // longest line without its end
+	pause *pauseWatch // nil: a line may take as long as it likes
 
 	buf        []byte // buf[start:end] has been read and not returned
 	start, end int
@@ -68,7 +71,13 @@ func (l *lineReader) next() ([]byte, error) {
 			return nil, errLineTooLong
 		}
 		l.makeRoom()
+		if begun := l.end - l.start; begun > 0 && l.pause != nil {
+			l.pause.begin(begun)
+		}
 		n, err := l.r.Read(l.buf[l.end:])
+		if l.pause != nil {
+			l.pause.end()
+		}
 		l.end += n
 		l.err = err
 	}
@@ -113,4 +122,35 @@ func (l *lineReader) makeRoom() {
 	l.end -= l.start
 	l.scanned -= l.start
 	l.start = 0
+}
+
+// pauseWatch bounds how long a line that has begun may pause. It watches one Read at a time, and only one in front of
+// which a part of a line has been read: between lines a connection may be quiet for ever, and what is done with a line
+// takes no time of the next. So lines that come whole cost nothing.
+type pauseWatch struct {
+	after time.Duration
+	over  func(begun int64) // called at most once for a begin, in a goroutine of its own; it ends the Read
+	begun atomic.Int64      // bytes of the line that the watched Read is to go on with, 0 if none is watched
+	timer *time.Timer       // made when first needed
+}
+
+func (p *pauseWatch) begin(begun int) {
+	p.begun.Store(int64(begun))
+	if p.timer == nil {
+		p.timer = time.AfterFunc(p.after, func() {
+			if begun := p.begun.Load(); begun > 0 { // else something came at the last moment
+				p.over(begun)
+			}
+		})
+		return
+	}
+	p.timer.Reset(p.after)
+}
+
+// end is called after every Read.
+func (p *pauseWatch) end() {
+	if p.begun.Load() > 0 {
+		p.begun.Store(0)
+		p.timer.Stop()
+	}
 }

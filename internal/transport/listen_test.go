@@ -5,6 +5,7 @@ package transport
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -62,7 +63,7 @@ func TestWithdrawnCallIsNotCancelled(t *testing.T) {
 			} else {
 				cancel(nil)
 			}
-			if o := <-ended; o.err != context.Canceled {
+			if o := <-ended; !errors.Is(o.err, context.Canceled) {
 				t.Errorf("Do = %v, want the context's error", o.err)
 			}
 			if !withdrawn {

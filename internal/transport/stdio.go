@@ -31,7 +31,8 @@ const (
 // call has, ends the connection: all calls fail and the process is stopped. Only empty lines are skipped. Answers may
 // come in any order. After a context ends, the server is sent notifications/cancelled with the call's id if the request
 // had been written whole, and nothing if not; its late answer is dropped. A write that got stuck half-way when its
-// context ended ends the connection.
+// context ended ends the connection, and so does a line of the server that has begun and then pauses for Limits.Idle. A
+// connection on which nothing has begun may be quiet for ever.
 //
 // Spec: 2026-07-28 basic/transports#stdio, basic/utilities/cancellation.
 type Stdio struct {
@@ -87,7 +88,7 @@ func NewPipe(r io.ReadCloser, w io.WriteCloser, limits Limits, redact Redact, no
 }
 
 func newStdio(r io.ReadCloser, w io.WriteCloser, limits Limits) *Stdio {
-	return &Stdio{
+	s := &Stdio{
 		limits:    limits,
 		lines:     newLineReader(r, limits.MessageBytes),
 		out:       newLineWriter(w),
@@ -98,12 +99,16 @@ func newStdio(r io.ReadCloser, w io.WriteCloser, limits Limits) *Stdio {
 		pending:   map[jsonrpc.ID]*waiter{},
 		cancelled: map[jsonrpc.ID]struct{}{},
 	}
+	s.lines.pause = &pauseWatch{after: limits.Idle, over: func(begun int64) {
+		s.fail(&Error{Op: "receive", Err: &StallError{Where: "a line", After: limits.Idle, Bytes: begun}}, 0)
+	}}
+	return s
 }
 
 // Do implements Conn.
 func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, &EndedError{Waiting: "its turn to be sent", Err: err}
 	}
 	w, l, err := s.enter(c)
 	if err != nil {
@@ -121,7 +126,7 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 				return m, nil
 			}
 			if ended := ctx.Err(); ended != nil {
-				return nil, ended
+				return nil, s.ended(ended, true)
 			}
 			return nil, s.failure(true)
 		case <-ctx.Done():
@@ -134,11 +139,35 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	case m != nil:
 		return m, nil
 	case ended != nil:
-		return nil, ended
+		return nil, s.ended(ended, sent)
 	case err != nil:
 		return nil, err
 	}
 	return nil, s.failure(sent)
+}
+
+// ended is the error of a call whose context has ended.
+func (s *Stdio) ended(err error, sent bool) error {
+	return &EndedError{Waiting: s.waiting(sent), Delivered: sent, Err: err}
+}
+
+// waiting says what a call waits for at this moment.
+func (s *Stdio) waiting(sent bool) string {
+	if !sent {
+		return "the server to read the request"
+	}
+	if begun := s.lines.pause.begun.Load(); begun > 0 {
+		return fmt.Sprintf("the rest of a line (%d bytes so far)", begun)
+	}
+	if s.proc == nil {
+		return "an answer"
+	}
+	select {
+	case <-s.proc.exited:
+		return "an answer (the process has ended)"
+	default:
+		return "an answer (the process is running)"
+	}
 }
 
 // enter makes the call known before its request can be answered.
@@ -270,7 +299,7 @@ func (s *Stdio) read() {
 		if err == nil {
 			err = s.dispatch(line)
 		} else {
-			err = s.ended(err)
+			err = s.streamEnd(err)
 		}
 		if err != nil {
 			s.fail(asError(err), 0)
@@ -352,8 +381,8 @@ func (s *Stdio) notify(m *jsonrpc.Message) {
 	}
 }
 
-// ended says what the end of the stream means.
-func (s *Stdio) ended(err error) error {
+// streamEnd says what the end of the stream means.
+func (s *Stdio) streamEnd(err error) error {
 	var partial *partialLine
 	switch {
 	case errors.Is(err, errLineTooLong):

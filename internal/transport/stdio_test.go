@@ -139,7 +139,7 @@ func TestCancellation(t *testing.T) {
 		ended, _ := p.begin(t, ctx, c)
 		// Nobody reads the notice yet, and the caller returns all the same.
 		begin := time.Now()
-		if o := <-ended; o.err != context.DeadlineExceeded || time.Since(begin) != time.Minute {
+		if o := <-ended; !errors.Is(o.err, context.DeadlineExceeded) || time.Since(begin) != time.Minute {
 			t.Errorf("Do = %v after %v", o.err, time.Since(begin))
 		}
 		if got, want := string(readLine(t, p.in)), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a\u002fb"}}`; got != want {
@@ -184,7 +184,7 @@ func TestCancelledInTheQueueSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	if _, err := s.Do(ctx, call(2, "tools/call")); err != context.DeadlineExceeded || time.Since(begin) > time.Second {
+	if _, err := s.Do(ctx, call(2, "tools/call")); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > time.Second {
 		t.Errorf("Do in the queue = %v after %v", err, time.Since(begin))
 	}
 	in := bufio.NewReader(r)
@@ -210,7 +210,7 @@ func TestStuckWriteOnAPipeThatCannotBeCalledOff(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begin := time.Now()
-		if _, err := p.Do(ctx, call(1, "tools/call")); err != context.DeadlineExceeded || time.Since(begin) != time.Second+writeMoment {
+		if _, err := p.Do(ctx, call(1, "tools/call")); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second+writeMoment {
 			t.Errorf("Do = %v after %v", err, time.Since(begin))
 		}
 		<-p.stopped
@@ -260,7 +260,7 @@ func TestContextWinsOverTheConnection(t *testing.T) {
 		synctest.Wait() // it waits for its answer
 		p.out.Close()
 		cancel()
-		if o := <-ended; o.err != context.Canceled {
+		if o := <-ended; !errors.Is(o.err, context.Canceled) {
 			t.Errorf("Do = %v, want the context's error", o.err)
 		}
 	})
@@ -318,7 +318,7 @@ func TestNotifyIsNotCalledAfterTheCall(t *testing.T) {
 		p.out.Write([]byte(`{"jsonrpc":"2.0","method":"x"}` + "\n"))
 		synctest.Wait() // the notification is with the first call
 		cancel()
-		if o := <-second; o.err != context.Canceled {
+		if o := <-second; !errors.Is(o.err, context.Canceled) {
 			t.Errorf("Do = %v", o.err)
 		}
 		close(release)
@@ -344,7 +344,7 @@ func TestWriteThatHasNotBegunIsCalledOff(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := s.Do(ctx, call(1, "x")); err != context.DeadlineExceeded {
+	if _, err := s.Do(ctx, call(1, "x")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Do = %v", err)
 	}
 	if s.Err() != nil {
