@@ -3,10 +3,21 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
+	"math/big"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -162,6 +173,13 @@ var hostileAnswers = map[string]func(*mcptest.Conn, mcptest.Request){
 		_, _ = c.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{"` + longText))
 		c.Close()
 	},
+	"stalled": func(c *mcptest.Conn, r mcptest.Request) {
+		if r.Header != nil {
+			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n"))
+		}
+		_, _ = c.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{"` + reflection(r)))
+		c.Wait()
+	},
 	"too much": func(c *mcptest.Conn, r mcptest.Request) {
 		c.Result(r, `{"resultType":"complete","content":[{"type":"text","text":"`+strings.Repeat(canaryValue, 8<<10)+`"}]}`)
 	},
@@ -243,7 +261,7 @@ func TestErrorsPrintNoSecrets(t *testing.T) {
 	if err := errors.Join(tidesKey.Advertise(&declared, "x"), tasksKey.Advertise(&declared, "x")); err != nil {
 		t.Fatal(err)
 	}
-	opts := []Option{WithExtensions(registry), WithCapabilities(declared), WithLimits(Limits{MessageBytes: 64 << 10})}
+	opts := []Option{WithExtensions(registry), WithCapabilities(declared), WithLimits(Limits{MessageBytes: 64 << 10}), WithTimeouts(Timeouts{Idle: 50 * time.Millisecond})}
 	connect := map[string]func(*testing.T, mcptest.Handler) (*Client, *mcptest.Peer, error){
 		"stdio": func(t *testing.T, h mcptest.Handler) (*Client, *mcptest.Peer, error) {
 			p := mcptest.Pipe(t, h)
@@ -391,6 +409,28 @@ func (w *errorWatch) connectErrors(t *testing.T) {
 	_, err = Connect(short(t), tr)
 	w.look(t, "header name", err)
 
+	// What the certificate says is the server's word too.
+	names := []string{longText[:60], canaryToken, "a\u202e\u0007.example", longText[250:]}
+	tr = NewStreamableHTTPTransport(certified(t, names) + "/" + canaryQuery)
+	tr.AllowPrivate = true
+	tr.Headers = http.Header{"Authorization": {"Bearer " + canaryToken}}
+	_, err = Connect(short(t), tr)
+	w.look(t, "certificate", err)
+	as[*TLSError](t, err)
+	tr.Proxy = func(*url.URL) (*url.URL, error) {
+		return url.Parse("http://user:" + canaryValue + "@127.0.0.1:1/" + canaryQuery)
+	}
+	tr.URL = "https://a.example/"
+	_, err = Connect(short(t), tr)
+	w.look(t, "proxy URL", err)
+	tr.Proxy = func(*url.URL) (*url.URL, error) { return nil, errors.New(canaryValue) }
+	_, err = Connect(short(t), tr)
+	w.look(t, "proxy function", err)
+	tr.Proxy = func(*url.URL) (*url.URL, error) { return url.Parse("http://user:" + canaryValue + "@127.0.0.1:1") }
+	_, err = Connect(short(t), tr)
+	w.look(t, "proxy", err)
+	as[*ConnectError](t, err)
+
 	dir := t.TempDir()
 	script := filepath.Join(dir, "server")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho "+canaryStderr+" >&2\nread line\nexit 3\n"), 0o700); err != nil {
@@ -405,6 +445,27 @@ func (w *errorWatch) connectErrors(t *testing.T) {
 		}
 		w.look(t, "stdio "+filepath.Base(command), err)
 	}
+}
+
+// certified is the URL of a TLS server whose certificate, which nobody has vouched for, is for the names.
+func certified(t *testing.T, names []string) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: names[0], Organization: names}, NotAfter: time.Now().Add(time.Hour),
+	}, &x509.Certificate{Subject: pkix.Name{CommonName: names[0]}}, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	return srv.URL
 }
 
 // errorTypes names the exported types of the package that are errors.

@@ -251,7 +251,7 @@ func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
 		}
 		return answer.Result, nil
 	case ctx.Err() == nil && timed.Err() != nil:
-		return nil, &TimeoutError{Op: r.method, After: r.timeout, Delivered: wasDelivered(err), Stderr: c.kind.tail()}
+		return nil, &TimeoutError{Op: r.method, After: r.timeout, Waiting: waiting(err), Delivered: wasDelivered(err), Stderr: c.kind.tail()}
 	}
 	return nil, c.transportError(ctx, r.method, wasDelivered(err), err)
 }
@@ -267,8 +267,21 @@ func (k transportKind) tail() string {
 // otherwise, it may.
 func wasDelivered(err error) bool {
 	var te *transport.Error
-	if errors.As(err, &te) {
+	var ended *transport.EndedError
+	switch {
+	case errors.As(err, &te):
 		return te.Delivered
+	case errors.As(err, &ended):
+		return ended.Delivered
 	}
 	return true
+}
+
+// waiting is what a request waited for whose context has ended.
+func waiting(err error) string {
+	var ended *transport.EndedError
+	if errors.As(err, &ended) {
+		return ended.Waiting
+	}
+	return ""
 }

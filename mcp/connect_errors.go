@@ -100,6 +100,9 @@ func (c *Client) transportError(ctx context.Context, method string, delivered bo
 	if ended := ctx.Err(); ended != nil {
 		return &ContextError{Op: method, Delivered: delivered, Err: ended}
 	}
+	if te := fromConnection(method, delivered, err); te != nil {
+		return te
+	}
 	te := &TransportError{Method: method, Delivered: delivered, Err: err}
 	var low *transport.Error
 	if errors.As(err, &low) {
@@ -116,14 +119,12 @@ func (c *Client) transportError(ctx context.Context, method string, delivered bo
 	switch {
 	case errors.Is(err, transport.ErrClosed):
 		te.Err = ErrClosed
-	case te.Op == "connect" && isTimeout(err):
-		te.Err = &TimeoutError{Op: "connect", After: c.opts.timeouts.Connect}
 	case errors.As(err, &address):
 		return &AddressError{Host: address.Host, Reason: address.Reason, Err: address}
 	case errors.As(err, &challenge):
 		return &AuthError{Op: method, Status: challenge.Status, Challenge: challenge.Challenge}
 	case errors.As(err, &limit):
-		te.Err = &LimitError{Method: method, What: limit.What, Max: limit.Limit, Unit: "bytes"}
+		te.Err = &LimitError{Method: method, What: limit.What, Max: limit.Limit, Unit: limit.Unit}
 	case errors.As(err, &framing):
 		te.Err = fromFraming(method, framing, c.opts.limits)
 	case errors.As(err, &foreign):
@@ -142,10 +143,30 @@ func (c *Client) transportError(ctx context.Context, method string, delivered bo
 	return te
 }
 
-// isTimeout reports whether one of the errors in err's chain says that it is a timeout, as those of package net do.
-func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.As(err, &t) && t.Timeout()
+// fromConnection makes an error of this package of one that is about the connection alone, or returns nil.
+func fromConnection(method string, delivered bool, err error) error {
+	te := &TransportError{Method: method, Delivered: delivered, Err: err}
+	var low *transport.Error
+	if errors.As(err, &low) {
+		te.Op, te.Status, te.Stderr, te.Err = low.Op, low.Status, low.Stderr, low.Err
+	}
+	switch e := te.Err.(type) {
+	case *transport.StallError:
+		return &StallError{Method: method, Where: e.Where, After: e.After, Bytes: e.Bytes, Delivered: delivered, Stderr: te.Stderr}
+	case *transport.TimeoutError:
+		te.Err = &TimeoutError{Op: "connect", After: e.After, Waiting: e.Waiting}
+	case *transport.ExitError:
+		te.Err = &ExitError{Status: e.Status, Code: e.Code, err: e.Err}
+	case *transport.LostError:
+		te.Err = &LostError{Where: e.Where, Err: e.Err}
+	case *transport.ConnectError:
+		te.Err = &ConnectError{Reason: e.Reason, Host: e.Host, Status: e.Status, Err: e.Err}
+	case *transport.TLSError:
+		te.Err = &TLSError{Reason: e.Reason, Host: e.Host, Err: e.Err}
+	default:
+		return nil
+	}
+	return te
 }
 
 func fromFraming(method string, e *transport.FramingError, limits Limits) error {

@@ -216,7 +216,8 @@ func (e *NotMCPError) Error() string { return "not an MCP server: " + e.Reason }
 func (e *NotMCPError) Unwrap() error { return e.Err }
 
 // TransportError says that the exchange failed below the protocol, or that the peer broke the framing (Err is then a
-// *ProtocolError). Op is what was being done: "start", "configure", "connect", "send", "receive", "exit" (the server's
+// *ProtocolError). Err is otherwise a *ConnectError, *TLSError, *LostError, *ExitError, a *TimeoutError of connecting, or
+// what the operating system said. Op is what was being done: "start", "configure", "connect", "send", "receive", "exit" (the server's
 // process has ended) or "close". Delivered says that the request may have reached the server whole, so that it may have
 // had effect. Status is the HTTP status, 0 if there was none. RPC is an error that the answer holds without being an
 // answer to the request. Stderr is the end of what the child process wrote to its standard error, escaped; it is not part
@@ -233,7 +234,7 @@ type TransportError struct {
 
 // Error gives the method and the cause; nothing of Stderr.
 func (e *TransportError) Error() string {
-	var exit *transport.ExitError
+	var exit *ExitError
 	switch {
 	case e.Err == nil:
 		return e.Method + ": " + e.Op + " went wrong"
@@ -248,13 +249,13 @@ func (e *TransportError) Error() string {
 }
 
 // exited says during which method the server went away, and how.
-func exited(method string, exit *transport.ExitError) string {
+func exited(method string, exit *ExitError) string {
 	s := "server closed its output during " + method
 	if exit.Status != "" {
 		s = "server exited during " + method + " (" + exit.Status + ")"
 	}
 	var framing *transport.FramingError
-	if errors.As(exit.Err, &framing) {
+	if errors.As(exit.err, &framing) {
 		s += ": " + framing.Error()
 	}
 	return s
@@ -323,16 +324,25 @@ func (e *LimitError) Error() string {
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
 // TimeoutError says that the client stopped waiting. errors.Is(err, context.DeadlineExceeded) holds for it.
+//
+// Waiting is what was waited for when the time was over: "a connection", "an answer of the proxy", "the TLS handshake",
+// "the server to read the request", "the header of the answer", "a JSON body", "an answer on an open event stream (3 events
+// so far)", "an answer (the process is running)" and the like, "" if nothing had been begun.
 type TimeoutError struct {
 	Op        string
 	After     time.Duration
+	Waiting   string
 	Delivered bool // the request may have reached the server whole
 	Stderr    string
 }
 
-// Error gives the time; nothing of Stderr.
+// Error gives the time and what was waited for; nothing of Stderr.
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("%s: no answer within %s", e.Op, e.After)
+	s := fmt.Sprintf("%s: no answer within %s", e.Op, e.After)
+	if e.Waiting != "" {
+		s += ": waited for " + e.Waiting
+	}
+	return s
 }
 
 // Is reports whether target is context.DeadlineExceeded.
@@ -456,11 +466,14 @@ func Delivered(err error) bool {
 	var re *RequestError
 	var no *NotOfferedError
 	var ae *AddressError
+	var st *StallError
 	switch {
 	case err == nil, errors.As(err, &re), errors.As(err, &no), errors.As(err, &ae):
 		return false
 	case errors.As(err, &ce):
 		return ce.Delivered
+	case errors.As(err, &st):
+		return st.Delivered
 	case errors.As(err, &to):
 		return to.Delivered
 	case errors.As(err, &te):

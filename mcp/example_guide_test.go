@@ -345,7 +345,7 @@ func ExampleTimeoutError() {
 	if errors.As(err, &timeout) {
 		fmt.Println(err, "- delivered:", mcp.Delivered(err)) // so the call may have had effect
 	}
-	// Output: tools/call: no answer within 20ms - delivered: true
+	// Output: tools/call: no answer within 20ms: waited for an answer - delivered: true
 }
 
 func ExampleProtocolError() {

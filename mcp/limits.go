@@ -105,6 +105,9 @@ type Timeouts struct {
 	Discover time.Duration // the answer to server/discover, and the acknowledgement of a subscription: 10 s
 	List     time.Duration // one list request, and a whole snapshot of a list: 20 s
 	Call     time.Duration // one call, read, prompt, completion or extension call: 60 s; RequestMeta.Timeout overrides it
+	// Idle is how long a message that has begun may pause, a line on stdio, a JSON body or an SSE event: 10 s. Between
+	// messages silence is bounded by the times above, and on a subscription by nothing.
+	Idle time.Duration
 }
 
 // MaxCallTimeout is the longest that any single call may take, whatever Timeouts.Call and RequestMeta.Timeout say.
@@ -120,6 +123,7 @@ func (t Timeouts) filled() (Timeouts, error) {
 		{"Discover", &t.Discover, 10 * time.Second},
 		{"List", &t.List, 20 * time.Second},
 		{"Call", &t.Call, 60 * time.Second},
+		{"Idle", &t.Idle, 10 * time.Second},
 	} {
 		if *f.value < 0 {
 			return t, &RequestError{Method: "connect", Reason: fmt.Sprintf("timeout %s is %s, want a positive duration, or 0 for the default of %s", f.name, *f.value, f.def)}

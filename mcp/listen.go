@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,6 +24,8 @@ const (
 	noteCancelled        = "notifications/cancelled"
 	noteProgress         = "notifications/progress"
 	noteMessage          = "notifications/message"
+
+	waitAcknowledgement = "the acknowledgement"
 
 	keySubscription = "io.modelcontextprotocol/subscriptionId"
 
@@ -189,16 +192,16 @@ func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter) (_ *Subs
 		return nil, err
 	}
 
-	late := time.NewTimer(r.timeout)
-	defer late.Stop()
+	timer := time.NewTimer(r.timeout)
+	defer timer.Stop()
 	select {
 	case <-s.acked:
 		return s, nil
 	case <-s.done:
 	case <-ctx.Done():
 		s.end(SubscriptionClosed, &ContextError{Op: methodListen, Delivered: true, Err: ctx.Err()}, nil)
-	case <-late.C:
-		s.end(SubscriptionClosed, &TimeoutError{Op: methodListen, After: r.timeout, Delivered: true, Stderr: c.kind.tail()}, nil)
+	case <-timer.C:
+		s.end(SubscriptionClosed, &TimeoutError{Op: methodListen, After: r.timeout, Waiting: waitAcknowledgement, Delivered: true, Stderr: c.kind.tail()}, nil)
 	}
 	select {
 	case <-s.acked: // it was there, and is the caller's to look at
@@ -207,8 +210,17 @@ func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter) (_ *Subs
 	}
 	<-s.gone
 	err = s.Err()
+	var late *TimeoutError
+	if errors.As(err, &late) && late.Waiting == waitAcknowledgement {
+		now := *late // when it was made, it was not known how far the exchange had come
+		now.Delivered = wasDelivered(s.failed)
+		if w := waiting(s.failed); w != "" {
+			now.Waiting += " and " + w
+		}
+		err = &now
+	}
 	if ended := ctx.Err(); ended != nil {
-		return nil, &ContextError{Op: methodListen, Delivered: Delivered(err), Err: ended}
+		return nil, &ContextError{Op: methodListen, Delivered: wasDelivered(s.failed), Err: ended}
 	}
 	return nil, err
 }

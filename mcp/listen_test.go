@@ -15,7 +15,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpcat-dev/mcpcat/internal/mcptest"
-	"github.com/mcpcat-dev/mcpcat/internal/transport"
 )
 
 var wholeFilter = SubscriptionFilter{
@@ -440,7 +439,7 @@ func TestSubscriptionLostWithTheServer(t *testing.T) {
 	}))
 	err := ends(t, listen(t, c, toolsOnly), SubscriptionLost)
 	as[*TransportError](t, err)
-	as[*transport.ExitError](t, err)
+	as[*ExitError](t, err)
 	var protocol *ProtocolError
 	if errors.As(err, &protocol) {
 		t.Errorf("Err() = %v, want no fault of the protocol", err)

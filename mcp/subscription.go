@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"sync"
 
@@ -80,6 +79,7 @@ type Subscription struct {
 	acked  chan struct{} // closed by the acknowledgement
 	done   chan struct{} // closed by the end
 	gone   chan struct{} // the goroutine has ended
+	failed error         // of the exchange, to be read once gone is closed
 
 	mu        sync.Mutex
 	ready     bool // acknowledged
@@ -186,6 +186,7 @@ func (s *Subscription) run(r *request) {
 		call.Notify = s.take
 	}
 	if _, err := s.client.conn.Do(s.life, call); err != nil {
+		s.failed = err
 		s.lost(err)
 	}
 	s.stop(nil)
@@ -212,27 +213,18 @@ func (s *Subscription) endLocked(outcome SubscriptionOutcome, err, cause error) 
 // lost is the end of the exchange without an answer.
 func (s *Subscription) lost(err error) {
 	var (
-		exit    *transport.ExitError
+		exit    *transport.ExitError // perhaps within a message, which is no violation
+		stall   *transport.StallError
 		framing *transport.FramingError
 		foreign *transport.ForeignIDError
 		limit   *transport.LimitError
 	)
 	outcome := SubscriptionLost
 	typed := s.client.transportError(context.Background(), methodListen, wasDelivered(err), err)
-	// A stream that ends breaks no rule: what the transport saw stands instead of a *ProtocolError.
-	seen := func(err error) {
-		var te *TransportError
-		if errors.As(typed, &te) {
-			te.Err = err
-		}
-	}
 	switch {
 	case errors.Is(err, transport.ErrClosed):
 		outcome = SubscriptionClosed
-	case errors.As(err, &exit):
-		seen(exit)
-	case errors.As(err, &framing) && errors.Is(err, io.ErrUnexpectedEOF):
-		seen(framing)
+	case errors.As(err, &exit), errors.As(err, &stall):
 	case errors.As(err, &framing), errors.As(err, &foreign), errors.As(err, &limit):
 		outcome = SubscriptionViolated
 	}

@@ -2,8 +2,11 @@ package mcp
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/tls"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"runtime"
 	"slices"
@@ -67,7 +70,12 @@ func (t *StdioTransport) open(ctx context.Context, c *Client) error {
 // HTTPTransport speaks Streamable HTTP with one endpoint: every request is a POST of its own.
 //
 // Plain http is for loopback addresses only. Loopback and private addresses need AllowPrivate, whatever their spelling;
-// that is checked when a connection is made, so a name that changes its address is caught.
+// link-local ones and those at which clouds hand out credentials are never contacted. That is checked on the very address
+// that a connection is made to, so a name that changes its address is caught. A host that ends in a number must be an IPv4
+// address written as four decimal numbers.
+//
+// Connections are kept and used again. What one costs is bounded by Timeouts.Connect: name resolution and TCP together, and
+// as long again for each of a proxy and TLS. A certificate is always verified, and no secret is sent before it is.
 //
 // Spec: 2026-07-28 basic/transports/streamable-http.
 type HTTPTransport struct {
@@ -80,7 +88,19 @@ type HTTPTransport struct {
 	AllowPrivate bool
 	// Redirects is how many redirects (307 or 308, same origin) a request may follow; 0 is none.
 	Redirects int
-	Limits    Limits
+	// TLS is for an authority or a client certificate of one's own; nil means Go's defaults. Connect takes a copy, and refuses
+	// InsecureSkipVerify and versions below TLS 1.2.
+	TLS *tls.Config
+	// Pins are SHA-256 digests of the SubjectPublicKeyInfo of certificates. A certificate of the chain that was verified must
+	// have one of them; nil allows any. A session that is resumed is held to them too.
+	Pins [][sha256.Size]byte
+	// Proxy, if set, is asked once, by Connect, for the proxy of an https endpoint, and says nil for none. The environment is
+	// not looked at. Only http:// proxies are used, with CONNECT: they see the host and port of the endpoint and nothing of a
+	// request. User information in the proxy's URL is sent to the proxy alone. A server on this machine is never reached
+	// through a proxy. The proxy may have a private address; it resolves the endpoint's name by itself, so that an address
+	// is checked only if the URL has one.
+	Proxy  func(endpoint *url.URL) (*url.URL, error)
+	Limits Limits
 }
 
 // NewStreamableHTTPTransport returns a transport for the endpoint url.
@@ -98,6 +118,7 @@ func (t *HTTPTransport) open(_ context.Context, c *Client) error {
 	conn, err := transport.NewHTTP(transport.HTTPConfig{
 		URL: t.URL, Headers: t.Headers.Clone(), Authorize: t.Authorize, AllowPrivate: t.AllowPrivate, Redirects: t.Redirects,
 		Connect: c.opts.timeouts.Connect, Limits: c.transportLimits(), Redact: c.opts.redact,
+		TLS: t.TLS, Pins: t.Pins, Proxy: t.Proxy,
 	})
 	if err != nil {
 		return err
@@ -140,6 +161,7 @@ func (c *Client) transportLimits() transport.Limits {
 		Depth:        c.opts.limits.JSONDepth,
 		StderrBytes:  c.opts.limits.StderrBytes,
 		ExcerptBytes: maxExcerpt,
+		Idle:         c.opts.timeouts.Idle,
 	}
 }
 

@@ -20,6 +20,9 @@ const (
 	CodeConnect        = "server.connect_failed"
 	CodeConnectTimeout = "server.connect_timeout"
 	CodeTimeout        = "server.timeout"
+	CodeStalled        = "server.stalled"
+	CodeLost           = "server.lost"
+	CodeTLS            = "server.tls"
 	CodeStart          = "server.start_failed"
 	CodeExited         = "server.exited"
 	CodeUnauthorized   = "server.unauthorized"
@@ -75,6 +78,9 @@ func classify(err error, s *catalog.Server) failure {
 		address  *mcp.AddressError
 		timeout  *mcp.TimeoutError
 		rpc      *mcp.RPCError
+		stall    *mcp.StallError
+		lost     *mcp.LostError
+		secure   *mcp.TLSError
 		lower    *mcp.TransportError
 		syntax   *strictjson.Error
 		request  *mcp.RequestError
@@ -111,6 +117,8 @@ func classify(err error, s *catalog.Server) failure {
 			code = CodeConnectTimeout
 		}
 		return unchecked(code, sentence(withStderr(timeout.Error(), err)), true)
+	case errors.As(err, &stall):
+		return unchecked(CodeStalled, sentence(withStderr(stall.Error(), err)), true)
 	case errors.As(err, &protocol):
 		return refused(CodeProtocol, sentence(withStderr(protocol.Error(), err)))
 	case errors.As(err, &limit):
@@ -120,6 +128,11 @@ func classify(err error, s *catalog.Server) failure {
 	case errors.As(err, &lower):
 		code := CodeConnect
 		switch {
+		case errors.As(err, &secure):
+			// What answers is not known to be the server: nothing that it says counts, and it is not asked again at once.
+			return unchecked(CodeTLS, sentence(lower.Error()), false)
+		case errors.As(err, &lost):
+			code = CodeLost
 		case lower.Status != 0:
 			code = CodeHTTPStatus
 		case s.Stdio != nil && lower.Op == "start":
@@ -157,7 +170,10 @@ func withStderr(text string, err error) string {
 	tail := ""
 	var lower *mcp.TransportError
 	var timeout *mcp.TimeoutError
+	var stall *mcp.StallError
 	switch {
+	case errors.As(err, &stall):
+		tail = stall.Stderr
 	case errors.As(err, &lower):
 		tail = lower.Stderr
 	case errors.As(err, &timeout):

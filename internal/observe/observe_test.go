@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 	"github.com/mcpcat-dev/mcpcat/internal/surface"
 	"github.com/mcpcat-dev/mcpcat/internal/upstream"
+	"github.com/mcpcat-dev/mcpcat/mcp"
 )
 
 func TestMain(m *testing.M) {
@@ -107,6 +109,16 @@ func serve(t *testing.T, h http.Handler) string {
 	return s.URL + "/mcp"
 }
 
+// serveTLS has a certificate that nobody has vouched for.
+func serveTLS(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s.URL + "/mcp"
+}
+
 func dialer() upstream.Dialer {
 	return upstream.Dialer{Dir: "/", Lookup: func(string) (string, bool) { return "", false }, Version: "test"}
 }
@@ -144,6 +156,12 @@ func TestServers(t *testing.T) {
 		{"no list", serve(t, &peer{results: map[string]string{"server/discover": goodDiscovery}}), surface.Refused, CodeRPC},
 		{"too long a name", serve(t, &peer{results: map[string]string{"server/discover": goodDiscovery, "tools/list": list(`{"name":"` + strings.Repeat("n", 1025) + `","inputSchema":{"type":"object"}}`)}}), surface.Refused, CodeLimit},
 		{"silent", serve(t, &peer{results: map[string]string{"server/discover": goodDiscovery}, pause: 1500 * time.Millisecond}), surface.NotChecked, CodeTimeout},
+		{"hangs up", serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, `{"jsonrpc"`)
+		})), surface.NotChecked, CodeLost},
+		{"unknown certificate", serveTLS(t, good), surface.NotChecked, CodeTLS},
 	}
 	urls := make([]string, len(tests))
 	for i, tt := range tests {
@@ -189,6 +207,18 @@ func TestServers(t *testing.T) {
 	}
 	if want := "server/discover server/discover"; strings.Join(bare.asked, " ") != want {
 		t.Errorf("the server without tools was asked %v, want %s", bare.asked, want)
+	}
+}
+
+// TestStalled: the message says what a child wrote before it stopped.
+func TestStalled(t *testing.T) {
+	decls := servers(t, "http://127.0.0.1:1/mcp")
+	f := classify(&mcp.ServerError{Server: "server.s0", Err: &mcp.StallError{
+		Method: "tools/list", Where: "a line", After: 10 * time.Second, Bytes: 7, Stderr: `out of paper\n`,
+	}}, decls[0])
+	want := "tools/list: the server stopped within a line: nothing came for 10s after 7 bytes; it wrote to standard error: out of paper."
+	if f.Code != CodeStalled || f.status != surface.NotChecked || !f.Retryable || f.Message != want {
+		t.Errorf("classify = %+v, want %s with %q", f, CodeStalled, want)
 	}
 }
 

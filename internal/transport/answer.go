@@ -14,14 +14,11 @@ import (
 )
 
 const (
-	// errorBytes and errorTime bound the reading of a body that is not an answer.
-	errorBytes = 256 << 10
-	errorTime  = time.Second
+	// errorTime bounds the reading of a body that is not an answer, as Limits.ErrorBytes does.
+	errorTime = time.Second
 	// restBytes and restTime bound what is read behind the answer so that the connection can be used again.
 	restBytes = 1 << 10
 	restTime  = 2 * time.Millisecond
-	// challengeBytes is how much of a WWW-Authenticate header is kept.
-	challengeBytes = 4 << 10
 )
 
 const (
@@ -31,6 +28,8 @@ const (
 
 // answer reads the response to the request.
 func (x *exchange) answer(resp *http.Response) (*jsonrpc.Message, error) {
+	x.at.Store(int32(stageBody))
+	x.watch.body, x.watch.idle = resp.Body, x.h.limits.Idle
 	media, err := x.media(resp)
 	if resp.StatusCode != http.StatusOK {
 		return x.refused(resp, media)
@@ -114,7 +113,7 @@ func (x *exchange) correlate(m *jsonrpc.Message) error {
 // readBody reads the body of one JSON message.
 func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	limit := int64(x.h.limits.MessageBytes)
-	tooLong := &LimitError{What: "the body in bytes", Limit: limit}
+	tooLong := &LimitError{What: "a JSON body", Limit: limit, Unit: "bytes"}
 	if resp.ContentLength > limit {
 		return nil, tooLong
 	}
@@ -125,15 +124,16 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	}
 	body := make([]byte, 0, min(size, limit+1))
 	for {
-		n, err := resp.Body.Read(body[len(body):cap(body)])
+		n, err := x.watch.read(body[len(body):cap(body)], len(body) > 0)
 		body = body[:len(body)+n]
+		x.got = len(body)
 		switch {
 		case int64(len(body)) > limit:
 			return nil, tooLong
 		case err == io.EOF:
 			return body, nil
 		case err != nil:
-			return nil, err
+			return nil, x.watch.stalled(err, "a JSON body", len(body))
 		}
 		if len(body) == cap(body) {
 			grown := make([]byte, len(body), min(2*int64(cap(body)), limit+1))
@@ -161,18 +161,18 @@ func (x *exchange) refused(resp *http.Response, media string) (*jsonrpc.Message,
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		challenge := string(x.redact([]byte(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))))
-		return nil, &ChallengeError{Status: code, Challenge: challenge[:min(len(challenge), challengeBytes)], RPC: rpc}
+		return nil, &ChallengeError{Status: code, Challenge: challenge[:min(len(challenge), x.h.limits.ChallengeBytes)], RPC: rpc}
 	case code < 300:
 		return nil, x.framing(fmt.Sprintf("HTTP status %d, which is no answer to a request", code), body, nil)
 	}
 	return nil, &HTTPStatusError{Status: resp.StatusCode, ContentType: media, Excerpt: x.quote(bytes.TrimSpace(body)), RPC: rpc}
 }
 
-// readSome reads what comes of a body within errorBytes and errorTime, and closes it.
+// readSome reads what comes of a body within Limits.ErrorBytes and errorTime, and closes it.
 func (x *exchange) readSome(body io.ReadCloser) []byte {
 	late := time.AfterFunc(errorTime, func() { _ = body.Close() })
 	defer late.Stop()
-	text, _ := io.ReadAll(io.LimitReader(body, errorBytes)) // what has been read will do
+	text, _ := io.ReadAll(io.LimitReader(body, int64(x.h.limits.ErrorBytes))) // what has been read will do
 	_ = body.Close()
 	return text
 }

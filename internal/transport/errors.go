@@ -153,8 +153,9 @@ func (e *RedirectError) Error() string {
 type AddressError struct {
 	// Host is the host as configured or the address that was about to be dialled.
 	Host string
-	// Reason is "plaintext" (http:// to a host other than the local one), or "loopback", "private", "link-local",
-	// "metadata", "unspecified", "multicast", "reserved", "zone" for the class of the address.
+	// Reason is "plaintext" (http:// to a host other than the local one), "spelling" (an IPv4 address that is not written
+	// as four decimal numbers), or "loopback", "private", "link-local", "metadata", "unspecified", "multicast", "reserved",
+	// "zone" for the class of the address.
 	Reason string
 }
 
@@ -162,23 +163,29 @@ func (e *AddressError) Error() string {
 	switch e.Reason {
 	case ReasonPlaintext:
 		return fmt.Sprintf("http:// is for this machine only, and %q is another host: use https://", e.Host)
+	case ReasonSpelling:
+		return fmt.Sprintf("host %q is a number: write an IPv4 address as four decimal numbers without leading zeros", e.Host)
 	case "loopback", "private":
 		return fmt.Sprintf("address %s is %s, which is not allowed unless private addresses are", e.Host, e.Reason)
 	}
 	return fmt.Sprintf("address %s is never contacted (%s)", e.Host, e.Reason)
 }
 
-// ReasonPlaintext is the AddressError.Reason of an http:// URL that does not stay on this machine.
-const ReasonPlaintext = "plaintext"
+// Values of AddressError.Reason that are no class of an address.
+const (
+	ReasonPlaintext = "plaintext" // an http:// URL that does not stay on this machine
+	ReasonSpelling  = "spelling"  // 0x7f.1, 2130706433, 127.1: programs disagree on what such a host means
+)
 
-// LimitError says that the server sent more than is taken. Limit is in bytes, or in the unit that What names.
+// LimitError says that the server sent more than is taken.
 type LimitError struct {
 	What  string
 	Limit int64
+	Unit  string // "bytes" or "events"
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s is over the limit of %d", e.What, e.Limit)
+	return fmt.Sprintf("%s: more than %d %s", e.What, e.Limit, e.Unit)
 }
 
 // ExitError says that the server's process ended, or that it closed its output, while it was needed.

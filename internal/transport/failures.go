@@ -50,7 +50,7 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return "the connection broke " + e.Where + ": " + e.Err.Error()
+	return "connection lost " + e.Where + ": " + e.Err.Error()
 }
 
 func (e *LostError) Unwrap() error { return e.Err }

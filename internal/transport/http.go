@@ -1,32 +1,27 @@
 package transport
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
-
-	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
-	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
 // DefaultConnect is how long connecting may take: name resolution and TCP, and as long again for TLS.
 const DefaultConnect = 5 * time.Second
 
 const (
-	headerBytes = 256 << 10        // of an answer
-	idleTime    = 60 * time.Second // after which an unused connection is closed
-	idleConns   = 256
+	idleTime = 60 * time.Second // after which an unused connection is closed
+	// pingAfter is how long an HTTP/2 connection may be silent before it is asked whether it is there, and pingTime how
+	// long the answer may take: a connection whose other end is gone would otherwise take in calls for many minutes.
+	pingAfter = 30 * time.Second
+	pingTime  = 10 * time.Second
 )
 
 // HTTPConfig says which endpoint to speak with.
@@ -43,23 +38,38 @@ type HTTPConfig struct {
 	AllowPrivate bool
 	// Redirects is how many redirects of one request may be followed: 307 and 308 to the same origin. Zero is none.
 	Redirects int
-	// Connect bounds name resolution and TCP, and TLS once more. Zero means DefaultConnect.
+	// Connect bounds name resolution and TCP, and once more each of what a proxy is asked and TLS. Zero means
+	// DefaultConnect.
 	Connect time.Duration
 	Limits  Limits
 	Redact  Redact
-	// TLS is used as it is, nil means Go's defaults.
+	// TLS is what crypto/tls is told, nil for its defaults. A configuration that does not verify, or goes below TLS 1.2, is
+	// refused by NewHTTP.
 	TLS *tls.Config
+	// Pins are SHA-256 digests of a SubjectPublicKeyInfo, of which a certificate of the verified chain must have one; nil
+	// for any.
+	Pins [][sha256.Size]byte
+	// Proxy, if set, is asked once, by NewHTTP, for the http:// proxy of an https endpoint that is not on this machine; a nil
+	// URL means none. The proxy resolves the name of the endpoint, so that its addresses are checked only if the URL has
+	// them. The proxy itself may have a private address.
+	Proxy func(endpoint *url.URL) (*url.URL, error)
+	// Resolver resolves names, nil for Go's.
+	Resolver *net.Resolver
 }
 
 // HTTP is a connection over Streamable HTTP: each call is one POST whose answer is a JSON body or an SSE stream. TCP
-// connections are kept and shared by the calls. There is no proxy, no cookie, no session, no retry and no resumption. A
-// context that ends closes the answer of its own call and nothing else.
+// connections are kept and shared by the calls. There is no cookie, no session, no retry and no resumption, and a proxy
+// only if the configuration has one. A context that ends closes the answer of its own call and nothing else.
 //
 // The address is checked when it is dialled, after name resolution; see AddressError.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http.
 type HTTP struct {
 	url       *url.URL
+	host      string // of url, "host:port"
+	dialer    dialer
+	tls       *tls.Config
+	proxy     *proxy // nil for none
 	static    http.Header
 	authorize func(context.Context, http.Header) error
 	redirects int
@@ -78,40 +88,52 @@ type HTTP struct {
 // NewHTTP checks the configuration and returns the connection. Nothing is sent before the first call. The error is an
 // *Error with Op "configure"; an *AddressError inside says that the URL would send plain text to another machine.
 func NewHTTP(c HTTPConfig) (*HTTP, error) {
-	u, err := endpoint(c.URL)
-	if err == nil {
-		c.Headers, err = checkHeader(c.Headers)
-	}
+	h, err := newHTTP(&c)
 	if err != nil {
 		return nil, &Error{Op: "configure", Err: err}
+	}
+	h.life, h.end = context.WithCancel(context.Background())
+	h.transport = &http.Transport{
+		DialContext:            h.dialPlain,
+		DialTLSContext:         h.dialTLS,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+		MaxConnsPerHost:        h.limits.Connections,
+		MaxIdleConns:           h.limits.Connections,
+		MaxIdleConnsPerHost:    h.limits.Connections,
+		IdleConnTimeout:        idleTime,
+		MaxResponseHeaderBytes: int64(h.limits.HeaderBytes),
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTime},
+	}
+	return h, nil
+}
+
+func newHTTP(c *HTTPConfig) (*HTTP, error) {
+	u, err := endpoint(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	static, err := checkHeader(c.Headers)
+	if err != nil {
+		return nil, err
 	}
 	connect := c.Connect
 	if connect <= 0 {
 		connect = DefaultConnect
 	}
 	h := &HTTP{
-		url: u, static: c.Headers, authorize: c.Authorize, redirects: c.Redirects, limits: c.Limits.withDefaults(), redact: c.Redact,
+		url: u, host: address(u), static: static, authorize: c.Authorize, redirects: c.Redirects, limits: c.Limits.withDefaults(), redact: c.Redact,
 		conns: map[*conn]struct{}{}, empty: make(chan struct{}),
 	}
-	h.life, h.end = context.WithCancel(context.Background())
-	plaintext := u.Scheme == "http"
-	dialer := &net.Dialer{Timeout: connect, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-		return checkAddress(address, c.AllowPrivate, plaintext)
+	plaintext, private := u.Scheme == "http", c.AllowPrivate
+	h.dialer = dialer{connect: connect, resolver: c.Resolver, check: func(address string) error {
+		return checkAddress(address, private, plaintext)
 	}}
-	h.transport = &http.Transport{
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return h.dial(ctx, dialer, network, address)
-		},
-		TLSClientConfig:        c.TLS.Clone(),
-		TLSHandshakeTimeout:    connect,
-		DisableCompression:     true,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConns:           idleConns,
-		MaxIdleConnsPerHost:    idleConns,
-		IdleConnTimeout:        idleTime,
-		MaxResponseHeaderBytes: headerBytes,
+	if h.tls, err = tlsConfig(c.TLS, c.Pins, h.host); err != nil {
+		return nil, err
 	}
-	return h, nil
+	h.proxy, err = chooseProxy(c, u, h.limits, connect)
+	return h, err
 }
 
 func endpoint(raw string) (*url.URL, error) {
@@ -130,6 +152,8 @@ func endpoint(raw string) (*url.URL, error) {
 		return nil, errors.New("URL has no host")
 	case u.User != nil:
 		return nil, errors.New("URL has user information, which is sent in a header instead")
+	case checkHost(u.Hostname()) != nil:
+		return nil, checkHost(u.Hostname())
 	case u.Scheme == "http" && !local(u.Hostname()):
 		return nil, &AddressError{Host: u.Hostname(), Reason: ReasonPlaintext}
 	}
@@ -137,41 +161,13 @@ func endpoint(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// conn is a TCP connection that Close knows.
-type conn struct {
-	net.Conn
-	h *HTTP
-}
-
-func (h *HTTP) dial(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(h.life, cancel)()
-	if host, port, err := net.SplitHostPort(address); err == nil && local(host) && net.ParseIP(host) == nil {
-		address = net.JoinHostPort("localhost", port) // RFC 6761: no name server is asked about names of this machine
+// address is host and port of an absolute URL.
+func address(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	raw, err := dialer.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	c := &conn{Conn: raw, h: h}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		_ = raw.Close()
-		return nil, ErrClosed
-	}
-	h.conns[c] = struct{}{}
-	return c, nil
-}
-
-// Close is what net/http calls when it is done with the connection.
-func (c *conn) Close() error {
-	c.h.mu.Lock()
-	delete(c.h.conns, c)
-	c.h.emptyLocked()
-	c.h.mu.Unlock()
-	return c.Conn.Close()
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 func (h *HTTP) emptyLocked() {
@@ -213,208 +209,4 @@ func (h *HTTP) Err() error {
 		return nil
 	}
 	return ErrClosed
-}
-
-// Do implements Conn.
-func (h *HTTP) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	x := &exchange{h: h, ctx: ctx, call: c}
-	m, err := x.run()
-	if err == nil {
-		if c.Answered != nil {
-			c.Answered(m)
-		}
-		return m, nil
-	}
-	if ended := ctx.Err(); ended != nil {
-		return nil, ended
-	}
-	return nil, x.wrap(err)
-}
-
-// exchange is one call over HTTP.
-type exchange struct {
-	h      *HTTP
-	ctx    context.Context // of the call, for its length
-	call   *Call
-	header http.Header
-	op     string
-	status int
-	begun  atomic.Bool // net/http has begun to send the body
-	sent   bool
-	token  strictjson.Value // the request's progress token, once looked
-	looked bool
-}
-
-func (x *exchange) run() (*jsonrpc.Message, error) {
-	x.op = "configure"
-	switch {
-	case x.h.Err() != nil:
-		return nil, ErrClosed
-	case x.call.ID.IsZero():
-		return nil, errors.New("request without an id")
-	}
-	header, err := x.h.header(x.ctx, x.call)
-	if err != nil {
-		return nil, err
-	}
-	x.header = header
-	target := x.h.url
-	for hops := 0; ; hops++ {
-		resp, err := x.post(target)
-		if err != nil {
-			return nil, err
-		}
-		next, err := x.redirect(resp, target, hops)
-		if err != nil || next != nil {
-			x.finish(resp.Body, nil)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if next == nil {
-			return x.answer(resp)
-		}
-		target = next
-	}
-}
-
-// post sends the request to target.
-func (x *exchange) post(target *url.URL) (*http.Response, error) {
-	x.op, x.status = "connect", 0
-	req := (&http.Request{
-		Method: http.MethodPost, URL: target, Host: target.Host, Header: x.header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Body: x.body(), ContentLength: int64(len(x.call.Body)),
-		// Used by net/http when a kept connection turns out to be closed before a byte was written, and then only.
-		GetBody: func() (io.ReadCloser, error) { return x.body(), nil },
-	}).WithContext(x.ctx)
-	resp, err := x.h.transport.RoundTrip(req)
-	if x.sent = x.begun.Load(); x.sent {
-		x.op = "receive"
-	}
-	if err != nil {
-		return nil, err
-	}
-	x.op, x.sent, x.status = "receive", true, resp.StatusCode
-	return resp, nil
-}
-
-// body returns the request's body, from its beginning.
-func (x *exchange) body() *requestBody {
-	b := &requestBody{begun: &x.begun}
-	b.Reset(x.call.Body)
-	return b
-}
-
-// requestBody remembers whether net/http has begun to send it.
-type requestBody struct {
-	bytes.Reader
-	begun *atomic.Bool
-}
-
-func (b *requestBody) Read(p []byte) (int, error) {
-	b.begun.Store(true)
-	return b.Reader.Read(p)
-}
-
-func (b *requestBody) WriteTo(w io.Writer) (int64, error) {
-	b.begun.Store(true)
-	return b.Reader.WriteTo(w)
-}
-
-func (*requestBody) Close() error { return nil }
-
-// redirect returns where the request is to be sent again, or nil when the answer is no redirect.
-func (x *exchange) redirect(resp *http.Response, from *url.URL, hops int) (*url.URL, error) {
-	switch resp.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-	default:
-		return nil, nil
-	}
-	refused := &RedirectError{Status: resp.StatusCode}
-	to, err := from.Parse(resp.Header.Get("Location"))
-	if err != nil || resp.Header.Get("Location") == "" {
-		refused.Reason = "it names no place"
-		return nil, refused
-	}
-	shown := (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String()
-	if path := string(x.redact([]byte(to.Path))); path != to.Path {
-		shown = to.Scheme + "://" + to.Host + path // whatever the escapes in it were
-	}
-	refused.Location = x.quote([]byte(shown))
-	to.Fragment, to.RawFragment = "", ""
-	switch {
-	case resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect:
-		refused.Reason = "it changes the method, and only POST is sent"
-	case to.User != nil || origin(to) != origin(from):
-		refused.Reason = "it leaves the origin"
-	case x.h.redirects <= 0:
-		refused.Reason = "redirects are not allowed here"
-	case hops >= x.h.redirects:
-		refused.Reason = fmt.Sprintf("more than %d in a row", x.h.redirects)
-	default:
-		return to, nil
-	}
-	return nil, refused
-}
-
-// origin is scheme, host and port of an absolute URL.
-func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
-}
-
-// wrap makes the *Error of a call.
-func (x *exchange) wrap(err error) error {
-	e := &Error{Op: x.op, Status: x.status, Delivered: x.sent, Err: err}
-	var address *AddressError
-	switch {
-	case x.h.Err() != nil:
-		e.Op, e.Err = "close", ErrClosed
-	case x.op == "configure", ours(err):
-	case errors.As(err, &address):
-		e.Err = address
-	case errors.Is(err, io.EOF):
-		e.Err = io.ErrUnexpectedEOF
-	default:
-		e.Err = &textError{text: x.quote([]byte(err.Error())), err: err}
-	}
-	return e
-}
-
-// ours reports whether the error's text is made here: it quotes nothing of the server that was not escaped and cut.
-func ours(err error) bool {
-	switch err.(type) {
-	case *FramingError, *ForeignIDError, *HTTPStatusError, *ChallengeError, *RedirectError, *LimitError:
-		return true
-	}
-	return err == io.ErrUnexpectedEOF
-}
-
-// textError is an error of net/http, whose text may quote the server, with that text made safe.
-type textError struct {
-	text string
-	err  error
-}
-
-func (e *textError) Error() string { return e.text }
-
-// Is and As look into the error; Unwrap would hand its own text to whoever prints the whole chain.
-func (e *textError) Is(target error) bool { return errors.Is(e.err, target) }
-func (e *textError) As(target any) bool   { return errors.As(e.err, target) }
-
-// redact takes out of a text of the server what the configuration says, and what was sent in configured headers.
-func (x *exchange) redact(text []byte) []byte {
-	return redact(x.h.redact.of(text), x.header, x.h.static, x.call.Params)
-}
-
-// quote makes text of the server printable and takes out what nobody may read.
-func (x *exchange) quote(text []byte) string {
-	return excerpt(x.redact(text), x.h.limits.ExcerptBytes)
 }

@@ -332,7 +332,7 @@ func TestCaseTrickle(t *testing.T) {
 	if late := time.Since(deadline); late > 500*time.Millisecond {
 		t.Errorf("returned %v after the deadline", late)
 	}
-	if err != context.DeadlineExceeded {
+	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Do = %v, want the context's error", err)
 	}
 	select {

@@ -125,7 +125,7 @@ func TestRefusedAnswers(t *testing.T) {
 		"result with 304":         {head("304 Not Modified", ""), new(*HTTPStatusError), "HTTP status 304"},
 		"compressed":              {head("200 OK", asJSON+"Content-Encoding: gzip\r\n") + good, new(*FramingError), "Content-Encoding"},
 		"two media types":         {head("200 OK", asJSON+asStream) + good, new(*FramingError), "2 Content-Type"},
-		"cut body":                {head("200 OK", asJSON+"Content-Length: 100\r\n") + good, new(*Error), "unexpected EOF"},
+		"cut body":                {head("200 OK", asJSON+"Content-Length: 100\r\n") + good, new(*LostError), "lost in a JSON body: unexpected EOF"},
 		"empty body":              {head("200 OK", asJSON), new(*FramingError), "not a JSON-RPC message"},
 		"notification":            {head("200 OK", asJSON) + `{"jsonrpc":"2.0","method":"x"}`, new(*FramingError), "want the response"},
 		"echo":                    {head("200 OK", asJSON) + `{"jsonrpc":"2.0","id":7001,"method":"tools/list","params":{}}`, new(*FramingError), "sent the request back"},
@@ -136,14 +136,18 @@ func TestRefusedAnswers(t *testing.T) {
 		"text":                    {head("400 Bad", "Content-Type: text/plain\r\n") + "Unsupported protocol version\n", new(*HTTPStatusError), `HTTP status 400: "Unsupported protocol version"`},
 		"our own token":           {head("500 Oops", "Content-Type: text/plain\r\n") + "you sent Bearer canary-secret-token!\x1b", new(*HTTPStatusError), "(sensitive)"},
 		"token in a message":      {head("500 Oops", asJSON) + `{"jsonrpc":"2.0","error":{"code":1,"message":"canary-secret-token"}}`, new(*HTTPStatusError), "(sensitive)"},
-		"token in the header":     {"HTTP/1.1 canary-secret-token\r\n\r\n", new(*Error), "malformed"},
-		"not HTTP":                {"\x1b[31mSSH-2.0" + strings.Repeat("x", 9000) + "\r\n\r\n", new(*Error), "receive"},
-		"hang-up":                 {"", new(*Error), "unexpected EOF"},
+		"token in the header":     {"HTTP/1.1 canary-secret-token\r\n\r\n", new(*FramingError), "malformed"},
+		"not HTTP":                {"\x1b[31mSSH-2.0" + strings.Repeat("x", 9000) + "\r\n\r\n", new(*FramingError), "not HTTP"},
+		"hang-up":                 {"", new(*LostError), "lost before the answer: unexpected EOF"},
+		"cut status":              {"HTTP/1.1 20", new(*LostError), "lost in the header: unexpected EOF"},
+		"cut header 2":            {"HTTP/1.1 200 OK\r\nContent-Type: text/x\r\n", new(*LostError), "lost in the header: unexpected EOF"},
+		"malformed header":        {"HTTP/1.1 200 OK\r\nContent-Type\r\n\r\n", new(*FramingError), "not HTTP"},
+		"cut header":              {"HTTP/1.1 200 OK\r\nContent-Ty", new(*LostError), "lost in the header: unexpected EOF"},
 		"stream: request":         {head("200 OK", asStream) + "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n\n", new(*FramingError), "may not"},
 		"stream: another id":      {head("200 OK", asStream) + "data: {\"jsonrpc\":\"2.0\",\"id\":7099,\"result\":{}}\n\n", new(*ForeignIDError), "7099"},
 		"stream: no message":      {head("200 OK", asStream) + "data: hello\n\n", new(*FramingError), "an event is not"},
-		"stream: no blank line":   {head("200 OK", asStream) + "data: " + good + "\n", new(*FramingError), "ended before the response"},
-		"stream: other event":     {head("200 OK", asStream) + "event: endpoint\ndata: /messages\n\n", new(*FramingError), "ended before the response"},
+		"stream: no blank line":   {head("200 OK", asStream) + "data: " + good + "\n", new(*LostError), "ended before the response"},
+		"stream: other event":     {head("200 OK", asStream) + "event: endpoint\ndata: /messages\n\n", new(*LostError), "ended before the response"},
 		"stream: list change":     {head("200 OK", asStream) + "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n", new(*FramingError), "list_changed"},
 		"redirect away":           {head("307 Go", "Location: https://elsewhere.example/a?token=query-secret\r\n"), new(*RedirectError), "leaves the origin"},
 		"redirect to a user":      {head("308 Go", "Location: //user:query-secret@127.0.0.1/\r\n"), new(*RedirectError), "leaves the origin"},
@@ -213,7 +217,7 @@ func TestCancelClosesItsOwnAnswerOnly(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()
-	if o := <-first; o.err != context.Canceled {
+	if o := <-first; !errors.Is(o.err, context.Canceled) {
 		t.Errorf("Do = %v, want the context's error", o.err)
 	}
 	select {
@@ -272,7 +276,7 @@ func TestUndelivered(t *testing.T) {
 	plain.Config.ErrorLog = log.New(io.Discard, "", 0)
 	plain.StartTLS()
 	defer plain.Close()
-	for url, text := range map[string]string{"http://" + address: "connection refused", plain.URL: "certificate"} {
+	for url, text := range map[string]string{"http://" + address: "refused", plain.URL: "certificate not signed"} {
 		h := newClient(t, HTTPConfig{URL: url + "/?k=query-secret", AllowPrivate: true})
 		_, err := h.Do(t.Context(), call(1, "x"))
 		var e *Error
@@ -482,7 +486,7 @@ func FuzzEvents(f *testing.F) {
 			plain = append([]byte("x\n"), text...)
 		}
 		want := list(bytes.NewReader(plain))
-		got := list(&eventReader{r: cutUp(text, seed), limit: 1 << 20})
+		got := list(&eventReader{watch: &watch{body: io.NopCloser(cutUp(text, seed))}, limit: 1 << 20})
 		if strings.Join(got, "\x00") != strings.Join(want, "\x00") {
 			t.Fatalf("%q: events %q, want %q", text, got, want)
 		}

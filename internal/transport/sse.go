@@ -13,11 +13,16 @@ import (
 
 const methodListen = "subscriptions/listen"
 
+// errStreamEnded is io.ErrUnexpectedEOF in better words.
+var errStreamEnded error = &textError{text: "the stream ended before the response", err: io.ErrUnexpectedEOF}
+
 // stream reads the events of an answer up to the response and leaves the rest alone.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http; WHATWG HTML, server-sent events.
 func (x *exchange) stream(body io.ReadCloser) (*jsonrpc.Message, error) {
-	events := &eventReader{r: body, limit: x.h.limits.MessageBytes}
+	x.at.Store(int32(stageStream))
+	events := &x.events
+	events.watch, events.limit = &x.watch, x.h.limits.MessageBytes
 	if x.call.Method != methodListen {
 		events.most = x.h.limits.Events
 	}
@@ -34,7 +39,7 @@ func (x *exchange) response(events *eventReader) (*jsonrpc.Message, error) {
 	// The reader in between has counted already; what it hands over has at most one byte more.
 	for event, err := range sse.Read(events, &sse.ReadConfig{MaxEventSize: x.h.limits.MessageBytes + 64}) {
 		if err != nil {
-			return nil, err
+			return nil, x.watch.stalled(err, "an event", events.begun())
 		}
 		if event.Data == "" || (event.Type != "" && event.Type != "message") {
 			continue
@@ -58,7 +63,7 @@ func (x *exchange) response(events *eventReader) (*jsonrpc.Message, error) {
 			x.call.Notify(m)
 		}
 	}
-	return nil, x.framing("the stream ended before the response", nil, io.ErrUnexpectedEOF)
+	return nil, &LostError{Where: x.where(), Err: errStreamEnded}
 }
 
 // belongs refuses a notification that cannot be about the request. Notifications of unknown methods are left to the
@@ -109,13 +114,13 @@ func progressToken(request []byte) strictjson.Value {
 // in small pieces is quadratic, and it keeps comments until a blank line. Here every byte is looked at once, and what is
 // kept is bounded by the limit on an event.
 type eventReader struct {
-	r     io.Reader
+	watch *watch
 	limit int // bytes of an event
 	most  int // events, 0 for any number
 
 	buf   []byte
 	in    []byte // read and not looked at
-	begun bool   // what could be a byte order mark has been dealt with
+	bom   bool   // what could be a byte order mark has been dealt with
 	head  []byte // the part of a byte order mark that has been read
 	event []byte // the lines of the event under way, behind lead
 	lead  int
@@ -146,7 +151,7 @@ func (e *eventReader) Read(p []byte) (int, error) {
 // fill looks at input until an event is whole.
 func (e *eventReader) fill() error {
 	for {
-		if !e.begun && len(e.in) > 0 {
+		if !e.bom && len(e.in) > 0 {
 			e.start()
 		}
 		for len(e.in) > 0 {
@@ -158,7 +163,7 @@ func (e *eventReader) fill() error {
 		if e.buf == nil {
 			e.buf = make([]byte, 8<<10)
 		}
-		n, err := e.r.Read(e.buf)
+		n, err := e.watch.read(e.buf, e.begun() > 0)
 		e.in = e.buf[:n]
 		if n == 0 && err != nil {
 			return err
@@ -178,9 +183,12 @@ func (e *eventReader) start() {
 	if !whole && len(e.head) > 0 {
 		e.in = append(e.head, e.in...)
 	}
-	e.begun = true
+	e.bom = true
 	e.event, e.lead = append(e.event, byteOrderMark...), len(byteOrderMark)
 }
+
+// begun is how much of an event has come whose end has not.
+func (e *eventReader) begun() int { return len(e.event) - e.lead }
 
 // step takes in the input up to the next line end and reports whether that ended an event.
 func (e *eventReader) step() (whole bool, err error) {
@@ -201,8 +209,8 @@ func (e *eventReader) step() (whole bool, err error) {
 	}
 	e.line += len(text)
 	if len(text) > 0 && !e.mute {
-		if len(e.event)-e.lead+len(text) >= e.limit {
-			return false, &LimitError{What: "an event in bytes", Limit: int64(e.limit)}
+		if e.begun()+len(text) >= e.limit {
+			return false, &LimitError{What: "an event", Limit: int64(e.limit), Unit: "bytes"}
 		}
 		e.event = append(e.event, text...)
 	}
@@ -224,7 +232,7 @@ func (e *eventReader) step() (whole bool, err error) {
 		return false, nil
 	}
 	if e.count++; e.most > 0 && e.count > e.most {
-		return false, &LimitError{What: "the number of events", Limit: int64(e.most)}
+		return false, &LimitError{What: "an event stream", Limit: int64(e.most), Unit: "events"}
 	}
 	e.out = append(e.event, '\n')
 	e.event, e.lead = e.out[:0], 0 // written to again only after out has been handed over

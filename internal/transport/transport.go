@@ -63,7 +63,7 @@ var ErrWithdrawn = errors.New("the server has withdrawn the request")
 // Conn is a connection to one server. Its methods are safe for concurrent use.
 type Conn interface {
 	// Do sends the request and returns its answer, a message of kind Result or Failure whose id is the call's. The error
-	// is ctx's when ctx has ended, whatever else went wrong, and otherwise an *Error.
+	// is an *EndedError with ctx's when ctx has ended, whatever else went wrong, and otherwise an *Error.
 	Do(ctx context.Context, c *Call) (*jsonrpc.Message, error)
 	// Close ends the connection; calls in flight return ErrClosed. It returns once everything the connection started has
 	// ended, within a bounded time, and may be called more than once.
@@ -105,7 +105,7 @@ func (f Redact) show(e *jsonrpc.Error) {
 	}
 }
 
-// Limits bounds what is taken from a server. A zero field means the default.
+// Limits bounds what is taken from a server. A field that is not positive means the default.
 type Limits struct {
 	// MessageBytes is the longest line on stdio (without its line end), the longest HTTP body that is one message, and
 	// the longest SSE event (line ends counted, comment lines not). Default 16 MiB.
@@ -118,6 +118,16 @@ type Limits struct {
 	ExcerptBytes int
 	// Events is how many SSE events one answer may have, except that of subscriptions/listen. Default 10,000.
 	Events int
+	// HeaderBytes is the longest header of an HTTP answer, with the informational ones before it, and the longest answer of
+	// a proxy. Default 256 KiB.
+	HeaderBytes int
+	// ChallengeBytes is how much of the WWW-Authenticate headers of one answer is kept. Default 4 KiB.
+	ChallengeBytes int
+	// ErrorBytes is how much is read of the body of an HTTP answer with another status than 200. Default 256 KiB.
+	ErrorBytes int
+	// Connections is how many TCP connections to an HTTP server there are at a time; a call that finds none free waits.
+	// Default 256.
+	Connections int
 	// Idle is how long a message that has begun may pause: a line, a JSON body, an SSE event. Default 10 s.
 	Idle time.Duration
 }
@@ -133,6 +143,10 @@ func (l Limits) withDefaults() Limits {
 	def(&l.StderrBytes, 64<<10)
 	def(&l.ExcerptBytes, 256)
 	def(&l.Events, 10_000)
+	def(&l.HeaderBytes, 256<<10)
+	def(&l.ChallengeBytes, 4<<10)
+	def(&l.ErrorBytes, 256<<10)
+	def(&l.Connections, 256)
 	if l.Idle <= 0 {
 		l.Idle = 10 * time.Second
 	}

@@ -1,0 +1,216 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// dialer makes TCP connections whose every address has passed a policy.
+type dialer struct {
+	connect  time.Duration
+	resolver *net.Resolver
+	check    func(address string) error
+}
+
+// dial connects to address, "host:port". Host is what errors call it. The error is an *AddressError, a *ConnectError or a
+// *TimeoutError.
+func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	name := address
+	if host, port, err := net.SplitHostPort(address); err == nil {
+		if err := checkHost(host); err != nil {
+			return nil, err
+		}
+		if local(host) && net.ParseIP(host) == nil {
+			address = net.JoinHostPort("localhost", port) // RFC 6761: no name server is asked about names of this machine
+		}
+	}
+	// The address is checked here and nowhere else: what the name stood for before or stands for later does not matter.
+	of := &net.Dialer{Resolver: d.resolver, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		return d.check(address)
+	}}
+	timed, cancel := context.WithTimeout(ctx, d.connect)
+	defer cancel()
+	c, err := of.DialContext(timed, network, address)
+	switch {
+	case err == nil:
+		return c, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case timed.Err() != nil:
+		return nil, &TimeoutError{Waiting: waitConnect, After: d.connect}
+	}
+	return nil, connectError(name, err)
+}
+
+// dialPlain is what net/http calls for http://.
+func (h *HTTP) dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
+	return h.dialing(ctx, func(ctx context.Context) (net.Conn, error) {
+		c, err := h.dialer.dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = h.known(c); err != nil {
+			return nil, err
+		}
+		return &http1Conn{Conn: c}, nil
+	})
+}
+
+// dialTLS is what net/http calls for https://.
+func (h *HTTP) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	return h.dialing(ctx, func(ctx context.Context) (net.Conn, error) {
+		raw, err := h.reach(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		c, err := h.secure(ctx, raw, address)
+		if err != nil {
+			_ = raw.Close()
+		}
+		return c, err
+	})
+}
+
+// dialing runs f with a context that also ends with h.
+func (h *HTTP) dialing(ctx context.Context, f func(context.Context) (net.Conn, error)) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.life, cancel)()
+	return f(ctx)
+}
+
+// reach connects to address, through the proxy if there is one.
+func (h *HTTP) reach(ctx context.Context, network, address string) (net.Conn, error) {
+	if h.proxy == nil {
+		c, err := h.dialer.dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return h.known(c)
+	}
+	if err := h.checkLiteral(address); err != nil {
+		return nil, err
+	}
+	c, err := h.proxy.dialer.dial(ctx, network, h.proxy.address)
+	if err != nil {
+		return nil, h.proxy.failed(err)
+	}
+	noted, err := h.known(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.proxy.tunnel(ctx, noted, address); err != nil {
+		_ = noted.Close()
+		return nil, err
+	}
+	return noted, nil
+}
+
+// checkLiteral applies the policy to a host that is an address; a name is the proxy's to resolve.
+func (h *HTTP) checkLiteral(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return &ConnectError{Reason: ConnectOther, Host: address, Err: err}
+	}
+	if err := checkHost(host); err != nil {
+		return err
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return h.dialer.check(netip.AddrPortFrom(a, 0).String())
+	}
+	return nil
+}
+
+// secure makes the TLS connection on raw.
+func (h *HTTP) secure(ctx context.Context, raw net.Conn, address string) (net.Conn, error) {
+	at(ctx, stageTLS)
+	config := h.tls
+	if config.ServerName == "" {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			host = address
+		}
+		config = config.Clone()
+		config.ServerName = host
+	}
+	c := tls.Client(raw, config)
+	timed, cancel := context.WithTimeout(ctx, h.dialer.connect)
+	defer cancel()
+	switch err := c.HandshakeContext(timed); {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case timed.Err() != nil:
+		return nil, &TimeoutError{Waiting: waitTLS, After: h.dialer.connect}
+	default:
+		return nil, tlsError(address, err)
+	}
+	if c.ConnectionState().NegotiatedProtocol == "h2" {
+		return c, nil // net/http looks for exactly this type
+	}
+	return &http1Conn{Conn: c}, nil
+}
+
+// at notes how far the dialling for a request has come.
+func at(ctx context.Context, s stage) {
+	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
+		x.reach(s)
+	}
+}
+
+// conn is a TCP connection that Close knows.
+type conn struct {
+	net.Conn
+	h *HTTP
+}
+
+// known makes raw known to Close.
+func (h *HTTP) known(raw net.Conn) (net.Conn, error) {
+	c := &conn{Conn: raw, h: h}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		_ = raw.Close()
+		return nil, ErrClosed
+	}
+	h.conns[c] = struct{}{}
+	return c, nil
+}
+
+// Close is what net/http calls when it is done with the connection.
+func (c *conn) Close() error {
+	c.h.mu.Lock()
+	delete(c.h.conns, c)
+	c.h.emptyLocked()
+	c.h.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// http1Conn is a connection that speaks HTTP/1.1. It remembers how far the latest answer has come, which errors of net/http
+// do not tell.
+type http1Conn struct {
+	net.Conn
+	begun atomic.Bool // something was read since the last write
+	ended atomic.Bool // nothing more can be read
+}
+
+func (c *http1Conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.begun.Store(true)
+	}
+	if err != nil {
+		c.ended.Store(true)
+	}
+	return n, err
+}
+
+func (c *http1Conn) Write(p []byte) (int, error) {
+	c.begun.Store(false)
+	return c.Conn.Write(p)
+}
