@@ -15,7 +15,12 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/mcptest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(childVar) != "" {
+		os.Exit(soakChild())
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	tide = `{"name":"tide_table","description":"Lists high and low water.","inputSchema":{"type":"object","properties":` +
