@@ -208,17 +208,12 @@ func (g *Gate) failed(t *tool, err error) error {
 	s := t.server
 	out := &UpstreamError{
 		Address: t.address, Code: jsonrpc.CodeInternal, Delivered: mcp.Delivered(err), Err: s.secrets.cleanError(err),
-		Message: "the upstream server did not answer as it should",
 	}
 	var (
-		rpc     *mcp.RPCError
-		request *mcp.RequestError
-		broken  *mcp.SchemaError
-		timeout *mcp.TimeoutError
-		lost    *mcp.TransportError
+		rpc   *mcp.RPCError
+		below *mcp.TransportError
 	)
-	switch {
-	case errors.As(err, &rpc) && ownCode(rpc.Code) && !errors.As(err, &lost):
+	if errors.As(err, &rpc) && ownCode(rpc.Code) && !errors.As(err, &below) {
 		if s.secrets.in([]byte(rpc.Message)) || s.secrets.in(rpc.Data) {
 			return g.refuse(&Refusal{
 				Reason: Secret, Address: t.address, Locked: t.digest.String(),
@@ -226,20 +221,38 @@ func (g *Gate) failed(t *tool, err error) error {
 			})
 		}
 		out.Code, out.Message, out.Data = rpc.Code, rpc.Message, json.RawMessage(rpc.Data)
-	case errors.As(err, &request):
-		out.Message = "the call could not be put into a request"
-	case errors.As(err, &broken):
-		out.Message = "the result does not satisfy the tool's outputSchema"
-	case errors.As(err, &timeout):
-		out.Message = "the upstream server did not answer in time"
-	case errors.As(err, &lost):
-		out.Message = "the connection to the upstream server failed"
+	} else {
+		out.Message = failure(err)
 	}
 	if out.Delivered && rpc == nil {
 		out.Message += "; the call may have had effect"
 	}
 	g.log.Warn("call failed", "tool", t.address, "agent", g.agent, "code", out.Code, "delivered", out.Delivered, "error", out.Err)
 	return out
+}
+
+// failure is what an agent is told of a call without an answer: in words of this package and without anything of the
+// server, of which the operator's log has more.
+func failure(err error) string {
+	for _, kind := range []struct {
+		is   any // a pointer to the type of error
+		text string
+	}{
+		{new(*mcp.RequestError), "the call could not be put into a request"},
+		{new(*mcp.SchemaError), "the result does not satisfy the tool's outputSchema"},
+		{new(*mcp.AuthError), "the upstream server does not accept mcpcat's credentials"},
+		{new(*mcp.StallError), "the upstream server stopped within its answer"},
+		{new(*mcp.TimeoutError), "the upstream server did not answer in time"},
+		{new(*mcp.ExitError), "the upstream server's process ended"},
+		{new(*mcp.ProtocolError), "the upstream server did not answer as it should"},
+		{new(*mcp.LimitError), "the upstream server answered more than is taken"},
+		{new(*mcp.TransportError), "the connection to the upstream server failed"},
+	} {
+		if errors.As(err, kind.is) {
+			return kind.text
+		}
+	}
+	return "the upstream server did not answer as it should"
 }
 
 // ownCode says whether a server's error code is its own affair: outside what JSON-RPC and MCP reserve, or one of the two

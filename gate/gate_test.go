@@ -233,6 +233,48 @@ func TestUpstreamErrors(t *testing.T) {
 	}
 }
 
+// TestFailuresBelowTheProtocol breaks the exchange in several ways: what the agent is told says which it was, in words of
+// this package, and that the call may have had effect.
+func TestFailuresBelowTheProtocol(t *testing.T) {
+	o := newOffice(t, tideTable)
+	g := open(t, o, "clerk", tideTable)
+	hijacked := func(text string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = c.Write([]byte(text)) // the client notices what is missing
+			_ = c.Close()
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		answer func(w http.ResponseWriter)
+		want   string
+	}{
+		{"credentials", func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }, "the upstream server does not accept mcpcat's credentials"},
+		{"busy", func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }, "the connection to the upstream server failed"},
+		{"hung up", hijacked(""), "the connection to the upstream server failed"},
+		{"cut", hijacked("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"), "the connection to the upstream server failed"},
+		{"web page", hijacked("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>"), "the upstream server did not answer as it should"},
+		{"too much", hijacked("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n{"), "the upstream server answered more than is taken"},
+	} {
+		o.set(func() {
+			o.answer = func(w http.ResponseWriter, _ *http.Request, _, _ string, _ []byte) bool {
+				c.answer(w)
+				return true
+			}
+		})
+		_, err := g.Call(t.Context(), Request{Name: "tide_table", Arguments: []byte(`{"day":"x"}`)})
+		var got *UpstreamError
+		if want := c.want + "; the call may have had effect"; !errors.As(err, &got) || got.Code != -32603 || got.Message != want || !got.Delivered {
+			t.Errorf("%s: %#v, want %q", c.name, err, want)
+		}
+	}
+}
+
 func TestIsErrorAndInputRequired(t *testing.T) {
 	o := newOffice(t, berthStatus)
 	g := open(t, o, "clerk", berthStatus)

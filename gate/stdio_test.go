@@ -90,7 +90,7 @@ func TestServerThatDies(t *testing.T) {
 	passed(t, g, "berth_status", "")
 	_, err = g.Call(t.Context(), Request{Name: "berth_status", Arguments: []byte(`{"die":true}`)})
 	var failed *UpstreamError
-	if !errors.As(err, &failed) || failed.Code != -32603 || !failed.Delivered || failed.Message != "the connection to the upstream server failed; the call may have had effect" {
+	if !errors.As(err, &failed) || failed.Code != -32603 || !failed.Delivered || failed.Message != "the upstream server's process ended; the call may have had effect" {
 		t.Errorf("the call in which the server ended: %#v", err)
 	}
 	passed(t, g, "berth_status", "")
