@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -172,8 +173,8 @@ func hungUp(err error) bool {
 	return false
 }
 
-// tlsError says why a handshake came to nothing.
-func tlsError(host string, err error) error {
+// tlsError says why a handshake came to nothing. Asked is whether the server has asked for a certificate.
+func tlsError(host string, err error, asked bool) error {
 	var (
 		own     *TLSError
 		invalid x509.CertificateInvalidError
@@ -195,7 +196,7 @@ func tlsError(host string, err error) error {
 		e.Reason = TLSUntrusted
 	case errors.As(err, &record):
 		e.Reason = TLSNotTLS
-	case clientRefused(err):
+	case clientRefused(err, asked):
 		e.Reason = TLSClientCert
 	}
 	return e
@@ -210,14 +211,27 @@ var clientAlerts = []string{
 	"tls: unknown certificate", "tls: unknown certificate authority", "tls: certificate required", "tls: access denied",
 }
 
-// clientRefused reports whether err is an alert of the server about the client's certificate.
-func clientRefused(err error) bool {
+// clientRefused reports whether err is an alert of the server about the client's certificate. Before TLS 1.3 a server that
+// has asked for one has no better alert than that of a handshake.
+func clientRefused(err error, asked bool) bool {
 	var remote *net.OpError
-	return errors.As(err, &remote) && remote.Op == "remote error" && slices.Contains(clientAlerts, remote.Err.Error())
+	if !errors.As(err, &remote) || remote.Op != "remote error" {
+		return false
+	}
+	alert := remote.Err.Error()
+	return slices.Contains(clientAlerts, alert) || (asked && alert == "tls: handshake failure")
 }
 
 // wrap makes the *Error of a call.
 func (x *exchange) wrap(err error) error {
+	if said(err) == notEstablished {
+		if last := lastWord(x.tls); last != nil && !errors.Is(last, os.ErrDeadlineExceeded) {
+			err = last
+		}
+		if !x.certificateRefused(err) {
+			err = &ConnectError{Reason: ConnectReset, Host: x.h.host, Err: err}
+		}
+	}
 	e := &Error{Op: x.op, Status: x.status, Delivered: x.sent, Err: err}
 	var (
 		address *AddressError
@@ -237,7 +251,7 @@ func (x *exchange) wrap(err error) error {
 		e.Err = late
 	case errors.As(err, &refused):
 		e.Err = &TLSError{Reason: refused.Reason, Host: refused.Host, Err: x.safe(refused.Err)}
-	case clientRefused(err):
+	case x.certificateRefused(err):
 		e.Err = &TLSError{Reason: TLSClientCert, Host: x.h.host, Err: x.safe(err)}
 	case tooMuch(err):
 		e.Err = &LimitError{What: "the header of the answer", Limit: int64(x.h.limits.HeaderBytes), Unit: "bytes"}
@@ -246,7 +260,7 @@ func (x *exchange) wrap(err error) error {
 	case broken(err):
 		e.Err = &LostError{Where: x.where(), Err: x.safe(err)}
 	case x.op == "receive":
-		e.Err = &FramingError{Reason: "the answer is not HTTP as it should be (" + x.quote([]byte(err.Error())) + ")", Err: x.safe(err)}
+		e.Err = &FramingError{Reason: "the answer is not HTTP as it should be (" + x.quote([]byte(said(err))) + ")", Err: x.safe(err)}
 	default:
 		e.Err = x.safe(err)
 	}
@@ -262,10 +276,23 @@ func ours(err error) bool {
 	return false
 }
 
-// said is the text of an error of net/http without what net/http puts in front of the cause. For much of what can be
-// wrong with an answer it has no types.
+// notEstablished is the text of net/http for a connection of HTTP/2 that ended before its first request.
+const notEstablished = "http2: client conn could not be established"
+
+// certificateRefused reports whether err says that the server does not take the client's certificate. In TLS 1.3 it says so
+// after the handshake, and what the client has written meanwhile may turn the alert into a plain reset.
+func (x *exchange) certificateRefused(err error) bool {
+	return clientRefused(err, false) || (x.h.bare.Load() && x.where() == "before the answer" && (broken(err) || said(err) == notEstablished))
+}
+
+// said is the text of an error of net/http without what net/http puts around the cause. For much of what can be wrong with
+// an answer it has no types.
 func said(err error) string {
-	return strings.TrimPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ")
+	text := strings.TrimPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ")
+	if cause, ok := strings.CutPrefix(text, "http2: Transport: cannot retry err ["); ok {
+		text, _, _ = strings.Cut(cause, "] after Request.Body was written")
+	}
+	return text
 }
 
 // tooMuch reports whether err says that a header is over its limit.
@@ -284,7 +311,7 @@ func broken(err error) bool {
 	}
 	text := said(err)
 	return text == "http: server closed idle connection" || // at the moment of the request
-		strings.HasPrefix(text, "http2: client connection ") || strings.HasPrefix(text, "http2: server sent GOAWAY ") ||
+		strings.HasPrefix(text, "http2: client connection ") || strings.HasPrefix(text, "http2: server sent GOAWAY ") || untouched(err) ||
 		(strings.HasPrefix(text, "stream error: ") && strings.HasSuffix(text, "; received from peer"))
 }
 
@@ -317,7 +344,7 @@ func (x *exchange) safe(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := err.Error()
+	text := said(err)
 	if errors.Is(err, io.EOF) {
 		text = io.ErrUnexpectedEOF.Error()
 	}

@@ -129,15 +129,15 @@ func (h *HTTP) checkLiteral(address string) error {
 // secure makes the TLS connection on raw.
 func (h *HTTP) secure(ctx context.Context, raw net.Conn, address string) (net.Conn, error) {
 	at(ctx, stageTLS)
-	config := h.tls
+	config := h.tls.Clone()
 	if config.ServerName == "" {
 		host, _, err := net.SplitHostPort(address)
 		if err != nil {
 			host = address
 		}
-		config = config.Clone()
 		config.ServerName = host
 	}
+	auth := noteClientAuth(config)
 	c := tls.Client(raw, config)
 	timed, cancel := context.WithTimeout(ctx, h.dialer.connect)
 	defer cancel()
@@ -148,9 +148,12 @@ func (h *HTTP) secure(ctx context.Context, raw net.Conn, address string) (net.Co
 	case timed.Err() != nil:
 		return nil, &TimeoutError{Waiting: waitTLS, After: h.dialer.connect}
 	default:
-		return nil, tlsError(address, err)
+		return nil, tlsError(address, err, auth.asked.Load())
 	}
-	if c.ConnectionState().NegotiatedProtocol == "h2" {
+	isHTTP2 := c.ConnectionState().NegotiatedProtocol == "h2"
+	h.http1.Store(!isHTTP2)
+	h.bare.Store(auth.asked.Load() && !auth.given.Load())
+	if isHTTP2 {
 		return c, nil // net/http looks for exactly this type
 	}
 	return &http1Conn{Conn: c}, nil

@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,8 @@ type exchange struct {
 	status int
 	at     atomic.Int32 // a stage
 	trace  httptrace.ClientTrace
-	conn   *http1Conn // of the latest request, nil before there is one and over HTTP/2
+	conn   *http1Conn // of the latest request over HTTP/1.1
+	tls    *tls.Conn  // over HTTP/2
 	sent   bool
 	watch  watch
 	got    int              // bytes of a JSON body
@@ -78,11 +80,17 @@ func (x *exchange) run() (*jsonrpc.Message, error) {
 		return nil, err
 	}
 	x.header = header
-	x.trace.GotConn = func(info httptrace.GotConnInfo) { x.conn, _ = info.Conn.(*http1Conn) }
+	x.trace.GotConn = func(info httptrace.GotConnInfo) {
+		x.conn, _ = info.Conn.(*http1Conn)
+		x.tls, _ = info.Conn.(*tls.Conn)
+	}
 	ctx := httptrace.WithClientTrace(x, &x.trace)
 	target := x.h.url
 	for hops := 0; ; hops++ {
 		resp, err := x.post(ctx, target)
+		if err != nil && untouched(err) && x.Err() == nil {
+			resp, err = x.post(ctx, target)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -102,15 +110,18 @@ func (x *exchange) run() (*jsonrpc.Message, error) {
 
 // post sends the request to target.
 func (x *exchange) post(ctx context.Context, target *url.URL) (*http.Response, error) {
-	x.op, x.status, x.conn = "connect", 0, nil
+	x.op, x.status, x.conn, x.tls = "connect", 0, nil, nil
 	x.at.Store(int32(stageConnect))
 	req := (&http.Request{
 		Method: http.MethodPost, URL: target, Host: target.Host, Header: x.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: x.body(), ContentLength: int64(len(x.call.Body)),
-		// Used by net/http when a kept connection turns out to be closed before a byte was written, and then only.
-		GetBody: func() (io.ReadCloser, error) { return x.body(), nil },
 	}).WithContext(ctx)
+	if x.h.http1.Load() {
+		// Used by net/http when a kept connection turns out to be closed before a byte was written, and then only. Over
+		// HTTP/2 it would send again a request that the server had in full and may have acted on.
+		req.GetBody = x.again
+	}
 	resp, err := x.h.transport.RoundTrip(req)
 	if stage(x.at.Load()) >= stageSend {
 		x.op, x.sent = "receive", true
@@ -119,7 +130,28 @@ func (x *exchange) post(ctx context.Context, target *url.URL) (*http.Response, e
 		return nil, err
 	}
 	x.op, x.sent, x.status = "receive", true, resp.StatusCode
+	if x.h.bare.Load() {
+		x.h.bare.Store(false) // it takes this client as it is
+	}
 	return resp, nil
+}
+
+// untouched reports whether err is that of a server, over HTTP/2, that says it has not looked at the request: it is going
+// away, or has too many.
+//
+// Spec: RFC 9113 section 8.7.
+func untouched(err error) bool {
+	text := said(err)
+	return text == "http2: Transport received Server's graceful shutdown GOAWAY" ||
+		(strings.HasPrefix(text, "stream error: ") && strings.HasSuffix(text, "; REFUSED_STREAM; received from peer"))
+}
+
+// again returns the body from its beginning, over HTTP/1.1 only.
+func (x *exchange) again() (io.ReadCloser, error) {
+	if x.conn == nil {
+		return nil, errors.New("the server has gone over to HTTP/2")
+	}
+	return x.body(), nil
 }
 
 // body returns the request's body, from its beginning.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -69,7 +70,9 @@ type HTTP struct {
 	host      string // of url, "host:port"
 	dialer    dialer
 	tls       *tls.Config
-	proxy     *proxy // nil for none
+	proxy     *proxy      // nil for none
+	http1     atomic.Bool // the latest connection speaks HTTP/1.1
+	bare      atomic.Bool // the server has asked for a certificate when it was made, and was given none
 	static    http.Header
 	authorize func(context.Context, http.Header) error
 	redirects int
@@ -125,6 +128,7 @@ func newHTTP(c *HTTPConfig) (*HTTP, error) {
 		url: u, host: address(u), static: static, authorize: c.Authorize, redirects: c.Redirects, limits: c.Limits.withDefaults(), redact: c.Redact,
 		conns: map[*conn]struct{}{}, empty: make(chan struct{}),
 	}
+	h.http1.Store(u.Scheme == "http")
 	plaintext, private := u.Scheme == "http", c.AllowPrivate
 	h.dialer = dialer{connect: connect, resolver: c.Resolver, check: func(address string) error {
 		return checkAddress(address, private, plaintext)

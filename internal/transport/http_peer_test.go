@@ -45,10 +45,21 @@ type peer struct {
 
 func serveRaw(t testing.TB, handle func(*peer)) *rawServer {
 	t.Helper()
+	return serveOn(t, listenTCP(t), handle)
+}
+
+func listenTCP(t testing.TB) net.Listener {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return ln
+}
+
+// serveOn is serveRaw on a listener, which it closes.
+func serveOn(t testing.TB, ln net.Listener, handle func(*peer)) *rawServer {
+	t.Helper()
 	s := &rawServer{t: t, addr: ln.Addr().String()}
 	var wg sync.WaitGroup
 	open := map[net.Conn]bool{}

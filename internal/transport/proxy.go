@@ -62,6 +62,8 @@ func proxyURL(u *url.URL) error {
 		return errors.New("the proxy's URL does not begin with http://, the only kind there is")
 	case u.Hostname() == "":
 		return errors.New("the proxy's URL has no host")
+	case checkHost(u.Hostname()) != nil:
+		return checkHost(u.Hostname())
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("the proxy's URL has more than a host and a port")
 	}
@@ -115,13 +117,16 @@ func (p *proxy) ask(c net.Conn, address string) (int, error) {
 	if _, err := io.WriteString(c, request+"\r\n"); err != nil {
 		return 0, err
 	}
-	in := bufio.NewReader(io.LimitReader(c, p.limit))
+	most := &io.LimitedReader{R: c, N: p.limit}
+	in := bufio.NewReader(most)
 	for {
 		answer, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect})
 		var network net.Error
 		switch {
 		case errors.As(err, &network):
 			return 0, err
+		case err != nil && most.N <= 0:
+			return 0, &LimitError{What: "its answer", Limit: p.limit, Unit: "bytes"}
 		case hungUp(err):
 			return 0, errors.New("it hung up")
 		case err != nil:

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"slices"
+	"sync/atomic"
+	"time"
 )
 
 // tlsConfig returns the configuration of all TLS connections, from the caller's and the pins.
@@ -54,4 +56,41 @@ func pinned(state tls.ConnectionState, pins [][sha256.Size]byte) bool {
 		}
 	}
 	return false
+}
+
+// clientAuth is what a handshake says of the client's certificate.
+type clientAuth struct{ asked, given atomic.Bool }
+
+// noteClientAuth makes config note whether the server asks for a certificate, and is given one.
+func noteClientAuth(config *tls.Config) *clientAuth {
+	note := &clientAuth{}
+	choose := config.GetClientCertificate
+	if choose == nil {
+		certificates := config.Certificates
+		choose = func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) { // as crypto/tls does without a function
+			for i := range certificates {
+				if info.SupportsCertificate(&certificates[i]) == nil {
+					return &certificates[i], nil
+				}
+			}
+			return &tls.Certificate{}, nil
+		}
+	}
+	config.GetClientCertificate = func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		c, err := choose(info)
+		note.asked.Store(true)
+		note.given.Store(c != nil && len(c.Certificate) > 0)
+		return c, err
+	}
+	return note
+}
+
+// lastWord is what ended a connection of HTTP/2 that is known to be dead: net/http keeps to itself an alert that it finds
+// there before the first request.
+func lastWord(c *tls.Conn) error {
+	if c == nil || c.SetReadDeadline(time.Unix(1, 0)) != nil {
+		return nil
+	}
+	_, err := c.Read(make([]byte, 1))
+	return err
 }
