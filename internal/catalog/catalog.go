@@ -61,8 +61,9 @@ type VarSource struct {
 type Catalog struct {
 	Dir   string   // as given in Options
 	Files []string // the catalog files read, sorted, relative to Dir
-	// Digest covers the catalog files and the value files in Dir: names and contents, without byte order mark and with
-	// CR LF as LF. Files given with -var-file are not part of it.
+	// Digest covers the catalog files, the value files in Dir and the certificates that the catalog names: names and
+	// contents, without byte order mark and with CR LF as LF. Files given with -var-file and private keys are not part of
+	// it.
 	Digest digest.Digest
 	// Lock and Mirror are slash-separated paths relative to Dir and inside it.
 	Lock, Mirror string
@@ -219,6 +220,8 @@ type HTTP struct {
 	Headers      []Header       // by name, compared without case
 	Bearer       *secret.String // nil: no auth block
 	AllowPrivate bool           // egress { allow_private }
+	Proxy        *Proxy         // egress { proxy }; nil: none, whatever the environment says
+	TLS          *TLS           // nil: no tls block
 }
 
 // Header is a static request header. Name is a token as written; Value has no CR, LF or NUL.

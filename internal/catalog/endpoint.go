@@ -12,8 +12,9 @@ import (
 )
 
 // Endpoint returns the resolved posture of the server as canonical JSON: transport, url or command, args, env and
-// inherit_env, headers by name, auth and egress. A secret is {"secret": REF}; a url with secrets is an array of its
-// parts. Nothing in it depends on the machine: a relative command stays as written.
+// inherit_env, headers by name, auth, egress, and tls where there is such a block. A secret is {"secret": REF}; a url with
+// secrets, that of a proxy too, is an array of its parts; a file is the digest of its content, and a private key is left
+// out. Nothing in it depends on the machine: a relative command stays as written.
 func (s *Server) Endpoint() json.RawMessage {
 	endpoint, _ := s.resolved()
 	return slices.Clone(endpoint)
@@ -80,6 +81,14 @@ func (s *Server) SecretRefs() []string {
 		if h.Bearer != nil {
 			refs = append(refs, h.Bearer.Ref())
 		}
+		if h.Proxy != nil {
+			for _, p := range h.Proxy.URL {
+				add(p)
+			}
+		}
+		if h.TLS != nil && h.TLS.Certificate != nil {
+			refs = append(refs, keyRef)
+		}
 	}
 	if c := s.Stdio; c != nil {
 		for _, x := range c.Env {
@@ -110,22 +119,18 @@ func (s *Server) posture() map[string]any {
 		for _, x := range h.Headers {
 			headers[x.Name] = shape(x.Value)
 		}
-		p := map[string]any{
-			"transport": "http",
-			"headers":   headers,
-			"egress":    map[string]any{"allow_private": h.AllowPrivate},
+		egress := map[string]any{"allow_private": h.AllowPrivate}
+		if x := h.Proxy; x != nil && x.Environment {
+			egress["proxy"] = environment
+		} else if x != nil {
+			egress["proxy"] = x.URL.shape()
 		}
-		if h.URL.Secret() {
-			parts := make([]any, len(h.URL))
-			for i, t := range h.URL {
-				parts[i] = shape(t)
-			}
-			p["url"] = parts
-		} else {
-			p["url"] = h.URL.String()
-		}
+		p := map[string]any{"transport": "http", "headers": headers, "egress": egress, "url": h.URL.shape()}
 		if h.Bearer != nil {
 			p["auth"] = map[string]any{"bearer": shape(SecretText(*h.Bearer))}
+		}
+		if h.TLS != nil {
+			p["tls"] = h.TLS.posture()
 		}
 		return p
 	}
@@ -146,6 +151,18 @@ func (s *Server) posture() map[string]any {
 		p["inherit_env"] = inherit
 	}
 	return p
+}
+
+// shape is how a URL stands in the posture: an array of its parts if one of them is secret.
+func (t Template) shape() any {
+	if !t.Secret() {
+		return t.String()
+	}
+	parts := make([]any, len(t))
+	for i, p := range t {
+		parts[i] = shape(p)
+	}
+	return parts
 }
 
 // shape is how a value stands in the posture.

@@ -109,24 +109,24 @@ func (l *loader) read(root *os.Root, name string) *source {
 		return fail(err)
 	}
 	if !info.Mode().IsRegular() {
-		return fail(errors.New("not a regular file"))
+		return fail(errNotRegular)
 	}
 	f, err := root.Open(name)
 	if err != nil {
 		return fail(err)
 	}
 	defer f.Close()
-	text, err := readBounded(f)
+	text, err := readBounded(f, MaxFileBytes)
 	if err != nil {
 		return fail(err)
 	}
 	return l.source(shown, text)
 }
 
-func readBounded(r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxFileBytes+1))
-	if err == nil && len(b) > MaxFileBytes {
-		err = fmt.Errorf("larger than %d bytes", MaxFileBytes)
+func readBounded(r io.Reader, most int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("larger than %d bytes", most)
 	}
 	return b, err
 }

@@ -32,7 +32,8 @@ func TestExampleLoads(t *testing.T) {
 	for _, want := range []string{
 		"required_version", "protocol", "lock {", "path", "mirror", "gate {", "recheck", "defaults {", "timeouts {", "connect",
 		"discover", "list", "call", "variable ", "type", "default ", "description", "sensitive", "nullable", "locals {", "server ",
-		"name ", "enabled", "http {", "url", "headers", "auth {", "bearer", "egress {", "allow_private", "stdio {", "command",
+		"name ", "enabled", "http {", "url", "headers", "auth {", "bearer", "egress {", "allow_private", "proxy",
+		"tls {", "ca_file", "server_name", "pin_sha256", "client_cert_file", "client_key_file", "stdio {", "command",
 		"args", "env =", "env(", "inherit_env", "tools", "agent ", "names",
 	} {
 		if !strings.Contains(string(text), want) {
@@ -67,10 +68,13 @@ func TestDocumentedSyntax(t *testing.T) {
 	if n := bytes.Count(text, []byte("```hcl")); n != len(fences) {
 		t.Errorf("%d fences begin with ```hcl, %d were understood", n, len(fences))
 	}
+	fixtures := tlsFixtures(t)
 	for _, f := range fences {
 		body := string(text[f[2]:f[3]])
 		line := bytes.Count(text[:f[0]], []byte("\n")) + 1
-		c, list := Load(Options{Dir: writeFiles(t, one(body)), AllowMissingSecrets: true, Version: "0.1.0"})
+		files := one(body)
+		files["tls/acme-ca.pem"], files["tls/mcpcat.pem"] = fixtures["tls/ca.pem"], fixtures["tls/chain.pem"]
+		c, list := Load(Options{Dir: writeFiles(t, files), AllowMissingSecrets: true, Version: "0.1.0"})
 		if code, isError := strings.CutPrefix(strings.SplitN(body, "\n", 2)[0], "# error: "); isError {
 			if c != nil || !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == code }) {
 				t.Errorf("docs/language.md:%d: got %v, want the error %s", line, list, code)

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,23 +19,40 @@ const (
 )
 
 func (l *loader) readHTTP(b *hclsyntax.Block, w where) *HTTP {
-	c := l.contents(b.Body, w, grammar{args: []string{"url", "headers"}, blocks: []string{"auth", "egress"}, later: []string{"tls"}})
+	c := l.contents(b.Body, w, grammar{args: []string{"url", "headers"}, blocks: []string{"auth", "egress", "tls"}})
 	h := &HTTP{}
+	if tb := c.blocks["tls"]; tb != nil {
+		h.TLS = l.readTLS(tb, c.inside("tls"))
+	}
 	if eb := c.blocks["egress"]; eb != nil {
-		ec := l.contents(eb.Body, c.inside("egress"), grammar{args: []string{"allow_private"}, later: []string{"allow_hosts", "redirects", "proxy"}})
+		ec := l.contents(eb.Body, c.inside("egress"), grammar{args: []string{"allow_private", "proxy"}, later: []string{"allow_hosts", "redirects"}})
 		h.AllowPrivate = ec.boolean("allow_private", false)
+		h.Proxy = l.readProxy(ec)
 	}
 	if a := c.args["url"]; a == nil {
 		l.fail("catalog.missing", "Missing argument", c.body.MissingItemRange(), w, "The block needs url.")
 	} else if t, ok := l.readURL(a.Expr, w); ok {
 		h.URL = t
-		l.checkURL(h, a.Expr.Range(), w)
+		if u := l.checkURL(h, a.Expr.Range(), w); u != nil {
+			l.checkEncrypted(c, h, u)
+		}
 	}
 	h.Headers = l.readHeaders(c)
 	if ab := c.blocks["auth"]; ab != nil {
 		l.readAuth(ab, c.inside("auth"), h)
 	}
 	return h
+}
+
+// checkEncrypted refuses settings of a connection that is never made for the endpoint u.
+func (l *loader) checkEncrypted(c *contents, h *HTTP, u *url.URL) {
+	if class, _ := classify(u.Hostname()); h.Proxy != nil && class == hostLoopback {
+		l.fail("catalog.proxy", "Proxy for a server on this machine", c.blocks["egress"].Body.Attributes["proxy"].NameRange, c.inside("egress"),
+			"url names this machine, to which no proxy is ever asked to connect. Leave out proxy.")
+	}
+	if b := c.blocks["tls"]; b != nil && u.Scheme == "http" {
+		l.fail("catalog.tls", "TLS settings without TLS", header(b), c.w, "url begins with http://, so nothing is encrypted and there is no certificate. Use https://, or leave out the block tls.")
+	}
 }
 
 func (l *loader) readAuth(b *hclsyntax.Block, w where, h *HTTP) {

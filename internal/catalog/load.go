@@ -73,6 +73,7 @@ type loader struct {
 	budget    *budget
 	scope     cty.Value // of server, once it is needed
 	secrets   []secret.String
+	named     []*File // that the catalog names, private keys left out
 	// envAllowed are the names that env may be asked for in the expression being evaluated: those that made it secret.
 	envAllowed []string
 	// brokenServers tells that a server block has errors.
@@ -90,7 +91,7 @@ func (l *loader) load() {
 	for _, s := range catalogs {
 		l.cat.Files = append(l.cat.Files, s.name)
 	}
-	l.cat.Digest = configDigest(append(slices.Clone(catalogs), values...))
+	read := slices.Concat(catalogs, values)
 
 	blocks := l.blocks(catalogs)
 	before := l.errors
@@ -128,10 +129,11 @@ func (l *loader) load() {
 			l.add(diag.Errorf("catalog.endpoint", "Endpoint cannot be recorded", "%s.", diag.Escape(err.Error())).For(s.Addr.String()))
 		}
 	}
-	l.finish()
+	l.finish(read)
 }
 
-func (l *loader) finish() {
+func (l *loader) finish(read []*source) {
+	l.cat.Digest = configDigest(append(read, l.namedSources()...))
 	slices.SortFunc(l.cat.Servers, func(a, b *Server) int { return a.Addr.Compare(b.Addr) })
 	slices.SortFunc(l.cat.Agents, func(a, b *Agent) int { return strings.Compare(a.Name, b.Name) })
 	l.cat.secrets = l.secrets

@@ -22,7 +22,8 @@ const canary = "canary-"
 
 // script is one txtar file of testdata/load. Its comment tells the story. Files named env (NAME=value lines), flags
 // (-var a=b, -var-file F, -allow-missing-secrets, -lock F, -version V lines) and want are for the test; a file whose
-// name begins with outside/ is written beside the catalog directory.
+// name begins with outside/ is written beside the catalog directory, which env knows as $TOP. A file that ends in .key may
+// be read by its owner alone.
 type script struct {
 	name    string
 	archive *txtar.Archive
@@ -50,7 +51,7 @@ func readScript(t *testing.T, path string) *script {
 		case "env":
 			for line := range strings.Lines(string(f.Data)) {
 				k, v, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
-				env[k] = strings.NewReplacer(`\n`, "\n", `\0`, "\x00", `\e`, "e\u0301").Replace(v)
+				env[k] = strings.NewReplacer("$TOP", top, `\n`, "\n", `\0`, "\x00", `\e`, "e\u0301").Replace(v)
 			}
 		case "flags":
 			for line := range strings.Lines(string(f.Data)) {
@@ -61,7 +62,14 @@ func readScript(t *testing.T, path string) *script {
 			if rest, ok := strings.CutPrefix(f.Name, "outside/"); ok {
 				path = filepath.Join(top, rest)
 			}
-			if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			mode := os.FileMode(0o644)
+			if strings.HasSuffix(path, ".key") {
+				mode = 0o600
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, f.Data, mode); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -159,7 +167,7 @@ func TestLoadScripts(t *testing.T) {
 				t.Errorf("catalog is nil: %v, list has errors: %v", c == nil, list.HasErrors())
 			}
 			got := rendered(t, c, list)
-			got = strings.ReplaceAll(got, s.opts.Dir, "DIR")
+			got = strings.NewReplacer(s.opts.Dir, "DIR", filepath.Dir(s.opts.Dir), "TOP").Replace(got)
 			if *update {
 				setFile(s.archive, "want", got)
 				if err := os.WriteFile(path, txtar.Format(s.archive), 0o644); err != nil {
@@ -194,6 +202,11 @@ func TestLoadScripts(t *testing.T) {
 				if strings.Contains(text, canary) {
 					t.Errorf("%s contains a secret: %s", name, text)
 				}
+				for _, line := range keyLines(s.archive) {
+					if strings.Contains(text, line) {
+						t.Errorf("%s contains a line of a private key: %s", name, text)
+					}
+				}
 			}
 			for _, f := range s.archive.Files {
 				canaries += strings.Count(string(f.Data), canary)
@@ -203,6 +216,19 @@ func TestLoadScripts(t *testing.T) {
 	if canaries < 20 {
 		t.Errorf("the scripts contain %d canaries, want at least 20", canaries)
 	}
+}
+
+// keyLines are the lines of the private keys in a script, without those that every key has.
+func keyLines(a *txtar.Archive) []string {
+	var out []string
+	for _, f := range a.Files {
+		for line := range strings.Lines(string(f.Data)) {
+			if line = strings.TrimSpace(line); strings.Contains(string(f.Data), "PRIVATE KEY") && len(line) > 40 && !strings.Contains(line, " ") {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
 }
 
 func setFile(a *txtar.Archive, name, data string) {

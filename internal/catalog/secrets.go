@@ -6,8 +6,9 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/secret"
 )
 
-// Secrets returns every secret value of the block, for a secret.Redactor: of the URL, the headers, auth and env as they
-// are sent, what follows the scheme of a credential, and the values of the catalog that they are made of.
+// Secrets returns every secret value of the block, for a secret.Redactor: of the URL, the headers, auth, the proxy and env as
+// they are sent, what follows the scheme of a credential, and the values of the catalog that they are made of. A private key is
+// not among them: no server is given one.
 func (s *Server) Secrets() []secret.String {
 	values := s.blockSecrets()
 	for _, v := range values {
@@ -34,6 +35,12 @@ func (s *Server) blockSecrets() []secret.String {
 		}
 		if h.Bearer != nil {
 			values = append(values, *h.Bearer)
+		}
+		if h.Proxy != nil {
+			for _, t := range h.Proxy.URL {
+				add(t)
+			}
+			values = append(values, h.Proxy.given...)
 		}
 	}
 	if c := s.Stdio; c != nil {

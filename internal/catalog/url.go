@@ -16,8 +16,14 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 )
 
-// readURL evaluates url. One with secrets must be a template, so that its public parts are known.
+// readURL evaluates url.
 func (l *loader) readURL(e hclsyntax.Expression, w where) (Template, bool) {
+	return l.readTemplate(e, "url", "in its path and query only: write \"https://host/path/${…}\"", w)
+}
+
+// readTemplate evaluates the argument name, a URL that may have secrets at the places that hint names. One with secrets
+// must be written as a template, so that its public parts are known.
+func (l *loader) readTemplate(e hclsyntax.Expression, name, hint string, w where) (Template, bool) {
 	u := l.uses(e, w, false)
 	if !u.ok {
 		return nil, false
@@ -32,19 +38,19 @@ func (l *loader) readURL(e hclsyntax.Expression, w where) (Template, bool) {
 	}
 	t, isTemplate := inner.(*hclsyntax.TemplateExpr)
 	if !u.secret() {
-		text, ok := l.mayBeSecret(e, "url", maxURLBytes, w)
+		text, ok := l.mayBeSecret(e, name, maxURLBytes, w)
 		return Template{text}, ok
 	}
 	if !isTemplate {
 		l.fail("catalog.secret_place", "Secret not allowed here", e.Range(), w,
-			"url refers to %s as a whole. A secret may stand in its path and query only: write \"https://host/path/${…}\".", u.secrets[0])
+			"%s refers to %s as a whole. A secret may stand %s.", name, u.secrets[0], hint)
 		return nil, false
 	}
 	var out Template
 	for _, part := range t.Parts {
 		pu := l.uses(part, w, false)
 		if pu.secret() {
-			x, ok := l.mayBeSecret(part, "url", maxURLBytes, w)
+			x, ok := l.mayBeSecret(part, name, maxURLBytes, w)
 			if !ok {
 				return nil, false
 			}
@@ -57,10 +63,10 @@ func (l *loader) readURL(e hclsyntax.Expression, w where) (Template, bool) {
 		}
 		s, err := convert.Convert(v, cty.String)
 		if err != nil || s.IsNull() {
-			l.fail("catalog.type", "Wrong type", part.Range(), w, "A part of url is %s, want a text.", typeName(v))
+			l.fail("catalog.type", "Wrong type", part.Range(), w, "A part of %s is %s, want a text.", name, typeName(v))
 			return nil, false
 		}
-		if !l.checkPlain("url", asString(s), maxURLBytes, part.Range(), w) {
+		if !l.checkPlain(name, asString(s), maxURLBytes, part.Range(), w) {
 			return nil, false
 		}
 		if n := len(out); n > 0 && !out[n-1].Secret() {
@@ -72,9 +78,9 @@ func (l *loader) readURL(e hclsyntax.Expression, w where) (Template, bool) {
 	return out, true
 }
 
-// checkURL checks the rules for endpoints. Messages never hold the URL: it may be a credential pasted into the wrong
-// argument.
-func (l *loader) checkURL(h *HTTP, r hcl.Range, w where) {
+// checkURL checks the rules for endpoints and returns the URL with an x for each secret, nil after an error. Messages never
+// hold the URL: it may be a credential pasted into the wrong argument.
+func (l *loader) checkURL(h *HTTP, r hcl.Range, w where) *url.URL {
 	fail := func(code, format string, args ...any) { l.fail(code, "Invalid endpoint URL", r, w, format, args...) }
 	// Secrets stand as one harmless character, so that what is judged is the public part.
 	var public strings.Builder
@@ -87,22 +93,22 @@ func (l *loader) checkURL(h *HTTP, r hcl.Range, w where) {
 		_, rest, found := strings.Cut(before, "://")
 		if !found || !strings.ContainsAny(rest, "/?") {
 			l.fail("catalog.secret_place", "Secret not allowed here", r, w, "Scheme, host and port of url must be public; %s stands in them.", diag.Escape(p.Ref()))
-			return
+			return nil
 		}
 		if v := p.Expose(); !l.missing(p) && !urlPiece(v, strings.Contains(rest, "?")) {
 			fail("endpoint.url", "The value of %s does not fit into a URL: it is empty, is \".\" or \"..\", or has characters that must be written %%XX. Use urlencode(). It is not shown.", diag.Escape(p.Ref()))
-			return
+			return nil
 		}
 		public.WriteByte('x')
 	}
 	s := public.String()
 	if len(s) > maxURLBytes {
 		fail("endpoint.url", "url has more than %d bytes.", maxURLBytes)
-		return
+		return nil
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\\\"<>^`{|}", r) }) {
 		fail("endpoint.url", "url contains a blank or a character that must be written %%XX; a host with other letters is written in its ASCII form (xn--).")
-		return
+		return nil
 	}
 	u, err := url.Parse(s)
 	switch {
@@ -116,9 +122,10 @@ func (l *loader) checkURL(h *HTTP, r hcl.Range, w where) {
 		fail("endpoint.url", "url may not have a fragment.")
 	case dotSegment(u.Path):
 		fail("endpoint.url", "The path of url may not have the segments \".\" and \"..\".")
-	default:
-		l.checkHost(u, h.AllowPrivate, r, w)
+	case l.checkHost(u, h.AllowPrivate, r, w):
+		return u
 	}
+	return nil
 }
 
 // dotSegment reports whether a decoded path has a segment that programs on the way would resolve.
@@ -150,30 +157,33 @@ func isHex(c byte) bool {
 
 // checkHost checks host and port, and that the address class is one that the block allows. Names are looked up when
 // the server is dialled, and checked again then.
-func (l *loader) checkHost(u *url.URL, allowPrivate bool, r hcl.Range, w where) {
+func (l *loader) checkHost(u *url.URL, allowPrivate bool, r hcl.Range, w where) bool {
 	fail := func(code, format string, args ...any) { l.fail(code, "Invalid endpoint URL", r, w, format, args...) }
 	host := u.Hostname()
 	if p := u.Port(); strings.HasSuffix(u.Host, ":") || p != "" {
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 || strings.HasPrefix(p, "0") {
 			fail("endpoint.url", "The port of url must be a number from 1 to 65535.")
-			return
+			return false
 		}
 	}
 	class, ok := classify(host)
 	if !ok {
 		fail("endpoint.url", "The host of url must be a name of letters, digits, hyphens and dots, or an IP address in its usual form.")
-		return
+		return false
 	}
 	if u.Scheme == "http" && class != hostLoopback {
 		l.fail("endpoint.plaintext", "Endpoint without encryption", r, w, "http:// is allowed for a server on this machine only (localhost, 127.0.0.0/8, ::1). Use https://.")
-		return
+		return false
 	}
 	switch {
+	default:
+		return true
 	case class == hostInvalid:
 		fail("endpoint.url", "The host of url is an address that no server can have.")
 	case class != hostPublic && !allowPrivate:
 		l.fail("endpoint.private", "Private endpoint", r, w, "The host of url is this machine or lies in a private network. Say that this is meant:\n\n    egress {\n      allow_private = true\n    }")
 	}
+	return false
 }
 
 type hostClass int

@@ -91,7 +91,7 @@ func (l *loader) public(name string, r hcl.Range, w where, u *uses) bool {
 		return true
 	}
 	l.fail("catalog.secret_place", "Secret not allowed here", r, w,
-		"%s refers to %s, so its whole value is secret. Secrets may stand in the values of headers and env, in auth { bearer }, and in the path and query of url.", name, u.secrets[0])
+		"%s refers to %s, so its whole value is secret. Secrets may stand in the values of headers and env, in auth { bearer }, in the path and query of url, and in the user information of proxy.", name, u.secrets[0])
 	return false
 }
 
@@ -192,11 +192,16 @@ func (c *contents) texts(name string, maxCount, maxBytes int) (list []element, p
 	if !ok {
 		return nil, false
 	}
-	expr := c.args[name].Expr
-	if t := v.Type(); !isSequence(t) {
-		c.wrongType(name, expr.Range(), v, "a list of texts")
+	if !isSequence(v.Type()) {
+		c.wrongType(name, c.exprRange(name), v, "a list of texts")
 		return nil, true
 	}
+	return c.textsOf(name, v, maxCount, maxBytes), true
+}
+
+// textsOf is texts for a value that is a list.
+func (c *contents) textsOf(name string, v cty.Value, maxCount, maxBytes int) (list []element) {
+	expr := c.args[name].Expr
 	ranges := elementRanges(expr)
 	i := 0
 	for it := v.ElementIterator(); it.Next(); i++ {
@@ -217,7 +222,7 @@ func (c *contents) texts(name string, maxCount, maxBytes int) (list []element, p
 	if i > maxCount {
 		c.l.fail("catalog.limit", "List too long", expr.Range(), c.w, "%s has %d entries, at most %d are allowed.", name, i, maxCount)
 	}
-	return list, true
+	return list
 }
 
 // elementRanges returns the places of the entries of a list that is written out.

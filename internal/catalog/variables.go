@@ -218,7 +218,7 @@ func (l *loader) varFile(v VarSource) {
 	if text == nil {
 		f, err := os.Open(v.File)
 		if err == nil {
-			text, err = readBounded(f)
+			text, err = readBounded(f, MaxFileBytes)
 			err = cmp.Or(err, f.Close())
 		}
 		if err != nil {
@@ -328,7 +328,7 @@ func (l *loader) complete(x *variable) {
 
 // ReadVarFile reads a file of values from r, for VarSource.Data: at most MaxFileBytes, otherwise an error.
 func ReadVarFile(r io.Reader) ([]byte, error) {
-	b, err := readBounded(r)
+	b, err := readBounded(r, MaxFileBytes)
 	if err != nil {
 		return nil, fmt.Errorf("values: %w", err)
 	}
