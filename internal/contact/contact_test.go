@@ -277,4 +277,17 @@ func TestPosture(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("posture = %q, want %q", got, want)
 	}
+
+	got = nil
+	for _, a := range posture(nil, []byte(`{"egress":{"allow_private":false,"proxy":["http://alice:",{"secret":"env(\"PW\")"},"@proxy.example:3128"]},`+
+		`"tls":{"ca_file":"sha256:12","pin_sha256":["e9q="]},"transport":"http","url":["https://one.example/",{"secret":"var.key"}]}`)) {
+		got = append(got, a.Name+"="+a.Value)
+	}
+	want = []string{
+		"egress.allow_private=false", `egress.proxy=http://alice:${env("PW")}@proxy.example:3128`, "tls.ca_file=sha256:12", `tls.pin_sha256=["e9q="]`,
+		"transport=http", "url=https://one.example/${var.key}",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("posture = %q, want %q", got, want)
+	}
 }

@@ -42,8 +42,8 @@ func posture(before, after strictjson.Value) []Attribute {
 	return out
 }
 
-// flatten writes the leaves of an endpoint: objects by their members' names, joined by dots; a secret as its reference;
-// everything else as it stands, texts without their quotes.
+// flatten writes the leaves of an endpoint: objects by their members' names, joined by dots; a secret as its reference; a
+// URL with secrets as one text; everything else as it stands, texts without their quotes.
 func flatten(into map[string]string, name string, v strictjson.Value) {
 	if v.Kind() == strictjson.KindObject {
 		if ref, ok := v.Get("secret"); ok && name != "" {
@@ -64,7 +64,25 @@ func flatten(into map[string]string, name string, v strictjson.Value) {
 		into[name] = text
 		return
 	}
-	if name != "" {
+	switch {
+	case (name == "url" || name == "egress.proxy") && v.Kind() == strictjson.KindArray:
+		into[name] = urlText(v)
+	case name != "":
 		into[name] = string(v)
 	}
+}
+
+// urlText is a URL with secrets, which an endpoint holds as an array of its parts: as it is written in a catalog.
+func urlText(v strictjson.Value) string {
+	var b strings.Builder
+	for part := range v.Elements() {
+		if text, ok := part.Text(); ok {
+			b.WriteString(text)
+			continue
+		}
+		ref, _ := part.Get("secret")
+		text, _ := ref.Text()
+		b.WriteString("${" + text + "}")
+	}
+	return b.String()
 }

@@ -23,7 +23,8 @@ var update = flag.Bool("update", false, "rewrite want.txt and want.json of testd
 // TestGolden makes one plan for each file of testdata/plan and compares its text and its document.
 //
 // catalog.hcl is the catalog and observed.json what its servers answer, by address. pinned.json, if there, is what they
-// answered when the lock was made, and pinned.hcl the catalog of that time if it was another one. Every plan is also
+// answered when the lock was made, and pinned.hcl the catalog of that time if it was another one. Files that end in .pem
+// lie beside the catalog, those that begin with pinned- did so under the rest of their name at that time. Every plan is also
 // encoded, decoded, checked against the published schema and, where nothing forbids it, applied.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/plan/*.txtar")
@@ -38,15 +39,23 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			section := map[string]string{}
+			var now, before []txtar.File
 			for _, f := range ar.Files {
 				section[f.Name] = string(f.Data)
+				if strings.HasSuffix(f.Name, ".pem") {
+					if name, ok := strings.CutPrefix(f.Name, "pinned-"); ok {
+						before = append(before, txtar.File{Name: name, Data: f.Data})
+					} else {
+						now = append(now, f)
+					}
+				}
 			}
-			cat, diags := load(t, section["catalog.hcl"])
+			cat, diags := load(t, section["catalog.hcl"], now...)
 			var base *lock.Lock
 			if src, ok := section["pinned.json"]; ok {
 				then := cat
 				if hcl, ok := section["pinned.hcl"]; ok {
-					then, _ = load(t, hcl)
+					then, _ = load(t, hcl, before...)
 				}
 				base = pinned(t, then, offers(t, src))
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
@@ -30,10 +32,15 @@ type offer struct {
 	ByItself   []string           `json:"by_itself"`
 }
 
-// load reads a catalog of one file.
-func load(t testing.TB, hcl string) (*catalog.Catalog, diag.List) {
+// load reads a catalog of one file, with the other files that it names beside it.
+func load(t testing.TB, hcl string, named ...txtar.File) (*catalog.Catalog, diag.List) {
 	t.Helper()
 	dir := t.TempDir()
+	for _, f := range named {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.WriteFile(filepath.Join(dir, "catalog.hcl"), []byte(hcl), 0o644); err != nil {
 		t.Fatal(err)
 	}

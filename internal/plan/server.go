@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
@@ -97,54 +96,6 @@ func digestOf(set map[string]digest.Digest, name string) *digest.Digest {
 		return nil
 	}
 	return &d
-}
-
-// endpointLeaves shows what of the endpoint changed, query values hidden.
-func endpointLeaves(pinned *lock.Server, endpoint json.RawMessage, d digest.Digest) []Leaf {
-	if pinned.EndpointDigest == d {
-		return nil
-	}
-	leaves := objectLeaves("/endpoint", EndpointChanged, shownEndpoint(pinned.Endpoint), shownEndpoint(endpoint))
-	b, a := strictjson.Value(pinned.Endpoint), strictjson.Value(endpoint)
-	before, _ := b.Get("url")
-	after, _ := a.Get("url")
-	if same(before, after) {
-		// Nothing of it was hidden that differs.
-	} else if i := slices.IndexFunc(leaves, func(l Leaf) bool { return l.Path == "/endpoint/url" }); i >= 0 {
-		if strings.Contains(string(leaves[i].Before)+string(leaves[i].After), hidden) {
-			leaves[i].Note, leaves[i].Words = hiddenNote, nil
-		}
-	} else if objects(b, a) { // the difference is in what is hidden
-		l := newLeaf("/endpoint/url", EndpointChanged, quoted(postureText(pinned.Endpoint)), quoted(postureText(endpoint)))
-		l.Note, l.Words = hiddenNote, nil
-		leaves = append(leaves, l)
-	}
-	if len(leaves) == 0 { // another digest of an equal text: an entry that was not made here
-		leaves = append(leaves, newLeaf("/endpoint", EndpointChanged, quoted(pinned.EndpointDigest.String()), quoted(d.String())))
-	}
-	return leaves
-}
-
-const hiddenNote = "query values are hidden"
-
-// shownEndpoint is an endpoint with its url as one text, secrets by reference and query values hidden.
-func shownEndpoint(endpoint json.RawMessage) json.RawMessage {
-	v := strictjson.Value(endpoint)
-	if _, ok := v.Get("url"); !ok {
-		return endpoint
-	}
-	out := []byte{'{'}
-	for name, m := range v.Members() {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(strictjson.AppendString(out, name), ':')
-		if name == "url" {
-			m = quoted(postureText(endpoint))
-		}
-		out = append(out, m...)
-	}
-	return append(out, '}')
 }
 
 // declaredOf is what apply will pin of a server beside its answers.
@@ -318,70 +269,6 @@ func sameEntry(pinned, entry *lock.Server) bool {
 		maps.Equal(pinned.Snapshots, entry.Snapshots) &&
 		pinned.ToolsTTLMs == entry.ToolsTTLMs && pinned.ToolsCacheScope == entry.ToolsCacheScope &&
 		slices.Equal(pinned.ToolOrder, entry.ToolOrder)
-}
-
-// hidden stands for a value that is not shown.
-const hidden = "…"
-
-// reference reports whether a text is the reference of one secret, ${var.NAME}, which may be shown.
-func reference(s string) bool {
-	name, ok := strings.CutPrefix(s, "${")
-	name, end := strings.CutSuffix(name, "}")
-	return ok && end && name != "" && !strings.ContainsAny(name, "${}")
-}
-
-// hideQuery replaces the values in the query of a URL, but for references of secrets. Other text stays as it is.
-func hideQuery(text string) string {
-	if !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") {
-		return text
-	}
-	head, query, ok := strings.Cut(text, "?")
-	if !ok {
-		return text
-	}
-	parts := strings.Split(query, "&")
-	for i, p := range parts {
-		if name, value, ok := strings.Cut(p, "="); ok && !reference(value) {
-			parts[i] = name + "=" + hidden
-		}
-	}
-	return head + "?" + strings.Join(parts, "&")
-}
-
-// postureText is the URL or the command of a pinned endpoint, query values hidden.
-func postureText(endpoint json.RawMessage) string {
-	v := strictjson.Value(endpoint)
-	part := func(v strictjson.Value) string {
-		if s, ok := v.Text(); ok {
-			return s
-		}
-		ref, _ := v.Get("secret")
-		s, _ := ref.Text()
-		return "${" + s + "}"
-	}
-	if url, ok := v.Get("url"); ok {
-		if s, ok := url.Text(); ok {
-			return hideQuery(s)
-		}
-		var b strings.Builder
-		for e := range url.Elements() {
-			b.WriteString(part(e))
-		}
-		return hideQuery(b.String())
-	}
-	command, _ := v.Get("command")
-	words := []string{part(command)}
-	args, _ := v.Get("args")
-	for e := range args.Elements() {
-		words = append(words, part(e))
-	}
-	return strings.Join(words, " ")
-}
-
-func postureTransport(endpoint json.RawMessage) string {
-	t, _ := strictjson.Value(endpoint).Get("transport")
-	s, _ := t.Text()
-	return s
 }
 
 func quoted(s string) strictjson.Value { return strictjson.Value(strictjson.AppendString(nil, s)) }

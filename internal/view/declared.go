@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcat-dev/mcpcat/internal/digest"
 	"github.com/mcpcat-dev/mcpcat/internal/plan"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
@@ -13,7 +14,7 @@ const labelWidth = 13
 
 // declaredOrder is how the attributes of an endpoint are shown; others follow by name. What the first row of the server
 // says, the URL or the command, is left out.
-var declaredOrder = []string{"headers", "auth", "egress", "env", "inherit_env"}
+var declaredOrder = []string{"headers", "auth", "egress", "tls", "env", "inherit_env"}
 
 var declaredAbove = []string{"transport", "url", "command", "args"}
 
@@ -31,6 +32,8 @@ func (r *rows) declared(d *plan.Declared) {
 	for _, name := range names {
 		value, ok := endpoint.Get(name)
 		switch {
+		case ok && name == "tls":
+			r.attribute(name, r.tlsText(value))
 		case ok:
 			r.attribute(name, settingText(name, value))
 		case name == "auth" && url:
@@ -87,6 +90,32 @@ func settingText(name string, v strictjson.Value) string {
 		return strings.Join(parts, ", ")
 	}
 	return valueText(v)
+}
+
+// tlsText words a tls block: files by their digest, and pins as the choice that they are.
+func (r *rows) tlsText(v strictjson.Value) string {
+	var parts []string
+	for member, value := range v.Members() {
+		parts = append(parts, esc(member)+" = "+r.tlsSetting(value))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tlsSetting words one attribute of a tls block.
+func (r *rows) tlsSetting(v strictjson.Value) string {
+	if text, ok := v.Text(); ok {
+		if d, err := digest.Parse(text); err == nil {
+			return r.p.digest(d)
+		}
+	}
+	if v.Kind() != strictjson.KindArray {
+		return settingText("", v)
+	}
+	var pins []string
+	for e := range v.Elements() {
+		pins = append(pins, settingText("", e))
+	}
+	return strings.Join(pins, " or ")
 }
 
 // secretRef is the reference of a secret as an endpoint holds it: {"secret": REF}.

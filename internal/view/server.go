@@ -262,7 +262,10 @@ func (r *rows) leafComment(l plan.Leaf, name, comment string) {
 			r.add(comment, span{text: name + " " + settingText(last, strictjson.Value(l.Before)) + " -> " + settingText(last, strictjson.Value(l.After))})
 			return
 		}
-		if last != "args" { // where one ends and the next begins is not to be guessed
+		switch {
+		case strings.HasPrefix(l.Path, "/endpoint/tls/"):
+			text = func(raw []byte) string { return r.tlsSetting(strictjson.Value(raw)) }
+		case last != "args": // where one ends and the next begins is not to be guessed
 			text = func(raw []byte) string { return settingText(last, strictjson.Value(raw)) }
 		}
 	}
