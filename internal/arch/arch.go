@@ -75,6 +75,7 @@ var owners = map[string][]string{
 	"github.com/tmaxmax/go-sse":                {"internal/transport"},
 	"github.com/urfave/cli/v3":                 {"internal/cli"},
 	"github.com/vbauerster/mpb/v8":             {"internal/term"},
+	"golang.org/x/net":                         {"internal/upstream"}, // what the proxy variables of the environment mean
 	"golang.org/x/tools":                       {"internal/arch"},
 	"os/exec":                                  {"internal/transport", "internal/contact"}, // contact looks a command up and starts none
 	"github.com/modelcontextprotocol/go-sdk":   {},

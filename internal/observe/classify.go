@@ -130,7 +130,7 @@ func classify(err error, s *catalog.Server) failure {
 		switch {
 		case errors.As(err, &secure):
 			// What answers is not known to be the server: nothing that it says counts, and it is not asked again at once.
-			return unchecked(CodeTLS, sentence(lower.Error()), false)
+			return unchecked(CodeTLS, sentence(lower.Error())+trustHint(secure.Reason, s), false)
 		case errors.As(err, &lost):
 			code = CodeLost
 		case lower.Status != 0:
@@ -155,6 +155,31 @@ func classify(err error, s *catalog.Server) failure {
 	default:
 		return unchecked(CodeUnknown, sentence(err.Error()), true)
 	}
+}
+
+// trustHint says which part of a server's block decides about a certificate that was not accepted, "" if none does.
+func trustHint(reason string, s *catalog.Server) string {
+	var t catalog.TLS
+	if s.HTTP != nil && s.HTTP.TLS != nil {
+		t = *s.HTTP.TLS
+	}
+	switch {
+	case reason == "untrusted" && t.CA != nil:
+		return " For this server only the certificates of ca_file are trusted."
+	case reason == "untrusted":
+		return " If its authority is a private one, name the authority's certificate with tls { ca_file = \"FILE\" } in the http block; discover takes -ca-file=FILE."
+	case reason == "name" && t.ServerName != "":
+		return " server_name says which name it must be for."
+	case reason == "name":
+		return " If it is known under another name, say so with tls { server_name = \"NAME\" } in the http block."
+	case reason == "pin":
+		return " If its key was changed on purpose, put the new one into pin_sha256, then plan and apply."
+	case reason == "client certificate" && t.Certificate == nil:
+		return " Name one with tls { client_cert_file = \"FILE\", client_key_file = \"FILE\" } in the http block."
+	case reason == "client certificate":
+		return " It was shown that of client_cert_file."
+	}
+	return ""
 }
 
 func older(versions []string) string {

@@ -395,3 +395,35 @@ func TestChildThatEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestTrustHint: a certificate that is not accepted is explained by what the server's block says about certificates.
+func TestTrustHint(t *testing.T) {
+	file, name := &catalog.File{}, "ledger.example"
+	for _, test := range []struct {
+		reason string
+		block  *catalog.TLS
+		want   string // "" for no hint
+	}{
+		{"untrusted", nil, `tls { ca_file = "FILE" }`},
+		{"untrusted", &catalog.TLS{ServerName: name}, "discover takes -ca-file=FILE"},
+		{"untrusted", &catalog.TLS{CA: file}, "only the certificates of ca_file are trusted"},
+		{"name", nil, `tls { server_name = "NAME" }`},
+		{"name", &catalog.TLS{ServerName: name}, "server_name says which name"},
+		{"pin", &catalog.TLS{Pins: []catalog.Pin{{}}}, "put the new one into pin_sha256"},
+		{"client certificate", nil, "tls { client_cert_file ="},
+		{"client certificate", &catalog.TLS{Certificate: file}, "It was shown that of client_cert_file."},
+		{"expired", nil, ""},
+		{"not tls", nil, ""},
+		{"handshake", &catalog.TLS{CA: file}, ""},
+	} {
+		s := &catalog.Server{HTTP: &catalog.HTTP{TLS: test.block}}
+		plain := classify(&mcp.TransportError{Method: "server/discover", Op: "connect", Err: &mcp.TLSError{Reason: test.reason, Host: "h:1"}}, s)
+		if plain.Code != CodeTLS || plain.Retryable {
+			t.Errorf("%s: %+v", test.reason, plain)
+		}
+		sentence, hint, _ := strings.Cut(plain.Message, ". ")
+		if !strings.HasPrefix(sentence, `server/discover: TLS with "h:1": `) || !strings.Contains(hint, test.want) || (hint == "") != (test.want == "") {
+			t.Errorf("%s with %+v: %q, want the hint %q", test.reason, test.block, plain.Message, test.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -21,7 +22,7 @@ import (
 type Dialer struct {
 	// Dir is the catalog directory, absolute: relative commands start there, and it is the working directory of children.
 	Dir string
-	// Lookup reads the environment that children may inherit from.
+	// Lookup reads the environment that children may inherit from, and that may name a proxy.
 	Lookup func(name string) (string, bool)
 	// Version is mcpcat's own version, sent as part of the client's identity.
 	Version string
@@ -49,7 +50,11 @@ func Redactor(s *catalog.Server) *secret.Redactor { return secret.NewRedactor(s.
 func (d Dialer) Transport(s *catalog.Server) (mcp.Transport, error) {
 	switch {
 	case s.HTTP != nil:
-		return d.http(s.HTTP), nil
+		t, err := d.http(s.HTTP)
+		if err != nil {
+			return nil, &mcp.ServerError{Server: s.Addr.String(), Err: &mcp.TransportError{Method: "connect", Op: "configure", Err: err}}
+		}
+		return t, nil
 	case s.Stdio != nil:
 		return d.stdio(s.Stdio), nil
 	default:
@@ -57,9 +62,21 @@ func (d Dialer) Transport(s *catalog.Server) (mcp.Transport, error) {
 	}
 }
 
-func (d Dialer) http(h *catalog.HTTP) mcp.Transport {
+func (d Dialer) http(h *catalog.HTTP) (*mcp.HTTPTransport, error) {
 	t := mcp.NewStreamableHTTPTransport(h.URL.Expose())
 	t.AllowPrivate = h.AllowPrivate
+	var err error
+	if t.TLS, err = tlsConfig(h.TLS); err != nil {
+		return nil, err
+	}
+	t.Pins = pins(h.TLS)
+	proxy, err := d.proxyFor(h.Proxy, t.URL)
+	if err != nil {
+		return nil, err
+	}
+	if proxy != nil {
+		t.Proxy = func(*url.URL) (*url.URL, error) { return proxy, nil }
+	}
 	if len(h.Headers) > 0 || h.Bearer != nil {
 		t.Authorize = func(_ context.Context, header http.Header) error {
 			for _, f := range h.Headers {
@@ -71,7 +88,7 @@ func (d Dialer) http(h *catalog.HTTP) mcp.Transport {
 			return nil
 		}
 	}
-	return t
+	return t, nil
 }
 
 func (d Dialer) stdio(c *catalog.Stdio) mcp.Transport {
