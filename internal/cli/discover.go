@@ -24,6 +24,8 @@ func (a *app) discoverCommand() *cli.Command {
 	var f struct {
 		timeout      time.Duration
 		hcl, private bool
+		caFile       string
+		pins         pinFlag
 	}
 	return &cli.Command{
 		Name:      "discover",
@@ -34,6 +36,8 @@ func (a *app) discoverCommand() *cli.Command {
 		Flags: concat([]cli.Flag{
 			&cli.BoolFlag{Name: "hcl", Usage: "print a ready server block", OnlyOnce: true, Destination: &f.hcl},
 			&cli.BoolFlag{Name: "allow-private", Usage: "let the URL's name lead to this machine or a private network", OnlyOnce: true, Destination: &f.private},
+			&cli.StringFlag{Name: "ca-file", Usage: "trust the certificates in `FILE` instead of the system's", OnlyOnce: true, Destination: &f.caFile},
+			&cli.GenericFlag{Name: "pin-sha256", Usage: "accept only a certificate with the public key `PIN`, a SHA-256 digest in base64; may be repeated", Value: &f.pins},
 			&cli.DurationFlag{Name: "timeout", Usage: "give the server at most `DURATION`, such as 30s; 0 leaves the default limits of each step", OnlyOnce: true, Destination: &f.timeout, Validator: notNegative},
 		}),
 		Action: func(ctx context.Context, c *cli.Command) error {
@@ -47,6 +51,9 @@ func (a *app) discoverCommand() *cli.Command {
 			}
 			if s.HTTP != nil && f.private {
 				s.HTTP.AllowPrivate = true
+			}
+			if err := a.trust(s, f.caFile, f.pins); err != nil {
+				return err
 			}
 			progress := a.NewProgress("asking", 1, !a.StderrTerminal)
 			got, err := observe.Servers(ctx, []*catalog.Server{s}, observe.Options{
@@ -64,6 +71,51 @@ func (a *app) discoverCommand() *cli.Command {
 	}
 }
 
+// pinFlag collects pins.
+type pinFlag []catalog.Pin
+
+func (f *pinFlag) Set(s string) error {
+	p, err := catalog.ParsePin(s)
+	if err == nil {
+		*f = append(*f, p)
+	}
+	return err
+}
+
+func (f *pinFlag) Get() any       { return nil }
+func (f *pinFlag) String() string { return "" }
+
+// trust sets what the certificate of an undeclared server is held against.
+func (a *app) trust(s *catalog.Server, caFile string, pins []catalog.Pin) error {
+	if caFile == "" && len(pins) == 0 {
+		return nil
+	}
+	if s.HTTP == nil || !strings.HasPrefix(s.HTTP.URL.String(), "https://") {
+		return usage("-ca-file and -pin-sha256 are about certificates, and only a server with an https URL has one.")
+	}
+	t := &catalog.TLS{}
+	t.SetPins(pins)
+	if caFile != "" {
+		f, err := catalog.ReadCertificates(a.dir(), a.path(caFile))
+		if err != nil {
+			return fail(exitFailed, diag.Errorf("input.unreadable", "Certificates cannot be read", "-ca-file=%s: %s", diag.Quote(caFile, 0), diag.EscapeLines(err.Error())))
+		}
+		t.CA = f
+	}
+	s.HTTP.TLS = t
+	return nil
+}
+
+// inCatalog is the absolute path of a file as a catalog in the working directory names it: relative if it lies there, and
+// is not hidden.
+func (a *app) inCatalog(path string) string {
+	rel, err := filepath.Rel(a.dir(), path)
+	if rel = filepath.ToSlash(rel); err != nil || catalog.PathFault(rel) != "" {
+		return path
+	}
+	return rel
+}
+
 func (a *app) showDiscovered(got *surface.Server, s *catalog.Server, hcl bool) error {
 	doc := view.NewDiscovered(got, s.EndpointText())
 	switch {
@@ -74,6 +126,14 @@ func (a *app) showDiscovered(got *surface.Server, s *catalog.Server, hcl bool) e
 		if s.HTTP != nil {
 			block.URL = s.HTTP.URL.String()
 			block.AllowPrivate = s.HTTP.AllowPrivate
+			if t := s.HTTP.TLS; t != nil {
+				for _, p := range t.Pins {
+					block.Pins = append(block.Pins, p.String())
+				}
+				if t.CA != nil {
+					block.CAFile = a.inCatalog(t.CA.Path)
+				}
+			}
 		} else {
 			block.Command, block.Args = s.Stdio.Command, s.Stdio.Args
 		}

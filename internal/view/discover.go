@@ -86,6 +86,8 @@ type Block struct {
 	Label        string
 	URL          string
 	AllowPrivate bool
+	CAFile       string // as a catalog names it
+	Pins         []string
 	Command      string
 	Args         []string
 }
@@ -100,6 +102,7 @@ func (d Discovered) HCL(w io.Writer, b Block) error {
 		if b.AllowPrivate {
 			out.WriteString("\n    egress {\n      allow_private = true\n    }\n")
 		}
+		b.tls(&out)
 		out.WriteString("  }\n")
 	} else {
 		fmt.Fprintf(&out, "  stdio {\n    command = %s\n", addr.Quote(b.Command))
@@ -131,6 +134,29 @@ func (d Discovered) HCL(w io.Writer, b Block) error {
 	out.WriteString("  ]\n}\n")
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// tls prints the tls block if there is anything to say in it.
+func (b *Block) tls(out *strings.Builder) {
+	if b.CAFile == "" && len(b.Pins) == 0 {
+		return
+	}
+	out.WriteString("\n    tls {\n")
+	if b.CAFile != "" {
+		pad := ""
+		if len(b.Pins) > 0 {
+			pad = "   "
+		}
+		fmt.Fprintf(out, "      ca_file%s = %s\n", pad, addr.Quote(b.CAFile))
+	}
+	if len(b.Pins) > 0 {
+		pins := make([]string, len(b.Pins))
+		for i, p := range b.Pins {
+			pins[i] = addr.Quote(p)
+		}
+		fmt.Fprintf(out, "      pin_sha256 = [%s]\n", strings.Join(pins, ", "))
+	}
+	out.WriteString("    }\n")
 }
 
 // undeclarable says why a name cannot stand in a catalog, empty if it can.
