@@ -11,7 +11,7 @@ type EndedError struct {
 	// Waiting is what was waited for, in words of this package that follow "waited for", such as "a connection", "the
 	// server to read the request", "the header of the answer" or "an answer (the process is running)".
 	Waiting string
-	// Delivered says that the request had reached the server whole or, over HTTP, may have: it can have had effects.
+	// Delivered says that the request had reached the server whole, or may have: it can have had effects.
 	Delivered bool
 	// Err is the context's own error.
 	Err error

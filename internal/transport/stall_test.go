@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -162,8 +163,8 @@ func TestWhatWasWaitedFor(t *testing.T) {
 		p := newPipes(t, Limits{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := p.Do(ctx, call(1, "tools/call")) // nobody reads
-		ended(t, err, "the server to read the request", false)
+		_, err := p.Do(ctx, call(1, "tools/call")) // nobody reads, which such a stream does not tell
+		ended(t, err, "the server to read the request", true)
 	})
 	t.Run("process", func(t *testing.T) {
 		s := startChild(t, StdioConfig{Command: "sh", Args: []string{"-c", "read line; exec sleep 3600"}, Env: minimalPath()})
@@ -173,12 +174,24 @@ func TestWhatWasWaitedFor(t *testing.T) {
 		ended(t, err, "an answer (the process is running)", true)
 	})
 	t.Run("process that does not read", func(t *testing.T) {
-		s := startChild(t, StdioConfig{Command: "sleep", Args: []string{"3600"}, Env: minimalPath()})
-		big := call(1, "tools/call")
-		big.Body = body(1, "tools/call", `{"x":"`+strings.Repeat("a", 1<<20)+`"}`)
+		s := startChild(t, StdioConfig{Command: "sh", Args: []string{"-c", "read line; exec sleep 3600"}, Env: minimalPath()})
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
-		_, err := s.Do(ctx, big)
-		ended(t, err, "the server to read the request", false)
+		for _, size := range []int{0, 10, 1 << 20} { // the first is read, the second fits into the pipe, the third does not
+			id := size + 1
+			c := call(id, "tools/call")
+			c.Body = body(id, "tools/call", `{"x":"`+strings.Repeat("a", size)+`"}`)
+			_, err := s.Do(ctx, c)
+			switch {
+			case size == 0:
+				ended(t, err, "an answer (the process is running)", true)
+			case size < 1<<20 && runtime.GOOS == "linux":
+				ended(t, err, "the server to read the request", true)
+			case size == 1<<20:
+				ended(t, err, "the server to read the request", false)
+			}
+			ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+		}
 	})
 }

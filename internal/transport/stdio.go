@@ -17,11 +17,10 @@ const (
 	// settle is how long the end of one stream waits for what else the end of a process brings: its exit status, the
 	// rest of stderr, the answers that are still in the pipe.
 	settle = 500 * time.Millisecond
-	// noticeTime bounds the delivery of one notifications/cancelled, noticeCount how many may wait for it at a time.
-	noticeTime  = time.Second
+	// noticeCount is how many notifications/cancelled may wait to be written at a time; further ones are not sent.
 	noticeCount = 64
-	// lateAnswers is how many cancelled ids are remembered, so that their answers are dropped and not foreign.
-	lateAnswers = 4096
+	// crowdSize is from how many calls in flight on a line waits for those of others, see lineWriter.put.
+	crowdSize = 4
 )
 
 // Stdio is a connection over a pair of pipes, one message per line. StartStdio makes one with a child process behind it,
@@ -40,6 +39,7 @@ type Stdio struct {
 	redact Redact
 	stray  func(*jsonrpc.Message) // nil, or given every notification after the calls had it
 	lines  *lineReader
+	heard  []*waiter // of notify
 	out    *lineWriter
 	in     io.Closer // the reading side
 	proc   *process  // nil over given pipes
@@ -51,31 +51,10 @@ type Stdio struct {
 	stopping sync.Once
 	stopped  chan struct{}  // nothing is left
 	wg       sync.WaitGroup // added to under mu while err is nil
-	spare    sync.Pool      // of *waiter, to which nobody will deliver any more
 
-	mu        sync.Mutex
-	err       *Error // set once, by fail
-	pending   map[jsonrpc.ID]*waiter
-	listeners []*listener
-	cancelled map[jsonrpc.ID]struct{}
-	order     []jsonrpc.ID // of cancelled, a ring once it is full
-	oldest    int
-	notices   int
-}
-
-// waiter is a call that waits for its answer. Whoever takes it out of pending, other than the call itself, puts one
-// message into answer, nil if the connection has failed; there is room for one, so that delivery never waits.
-type waiter struct {
-	method   string
-	answered func(*jsonrpc.Message) // nil, or called before the answer is put into answer
-	answer   chan *jsonrpc.Message
-}
-
-// listener is the Notify of a call. mu is held while it runs, so that leaving waits for it.
-type listener struct {
-	mu   sync.Mutex
-	gone bool
-	fn   func(*jsonrpc.Message)
+	mu    sync.Mutex
+	err   *Error // set once, by fail
+	calls *calls
 }
 
 // NewPipe returns a connection that reads messages from r and writes them to w. Close closes both; closing must end a
@@ -89,15 +68,21 @@ func NewPipe(r io.ReadCloser, w io.WriteCloser, limits Limits, redact Redact, no
 
 func newStdio(r io.ReadCloser, w io.WriteCloser, limits Limits) *Stdio {
 	s := &Stdio{
-		limits:    limits,
-		lines:     newLineReader(r, limits.MessageBytes),
-		out:       newLineWriter(w),
-		in:        r,
-		done:      make(chan struct{}),
-		readDone:  make(chan struct{}),
-		stopped:   make(chan struct{}),
-		pending:   map[jsonrpc.ID]*waiter{},
-		cancelled: map[jsonrpc.ID]struct{}{},
+		limits:   limits,
+		lines:    newLineReader(r, limits.MessageBytes),
+		in:       r,
+		done:     make(chan struct{}),
+		readDone: make(chan struct{}),
+		stopped:  make(chan struct{}),
+		calls:    newCalls(),
+	}
+	s.out = newLineWriter(w, s.writeBroke)
+	s.calls.ring = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.err == nil {
+			s.calls.expire()
+		}
 	}
 	s.lines.pause = &pauseWatch{after: limits.Idle, over: func(begun int64) {
 		s.fail(&Error{Op: "receive", Err: &StallError{Where: "a line", After: limits.Idle, Bytes: begun}}, 0)
@@ -110,50 +95,58 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &EndedError{Waiting: "its turn to be sent", Err: err}
 	}
-	w, l, err := s.enter(c)
+	w, crowd, err := s.enter(c)
 	if err != nil {
 		return nil, err
 	}
-	if l != nil {
-		defer s.unlisten(l)
-	}
-	sent, err := s.send(ctx, c.Body)
-	if sent {
-		select {
-		case m := <-w.answer:
-			s.spare.Put(w)
-			if m != nil {
-				return m, nil
-			}
-			if ended := ctx.Err(); ended != nil {
-				return nil, s.ended(ended, true)
-			}
-			return nil, s.failure(true)
-		case <-ctx.Done():
+	s.out.put(&w.line, crowd)
+	select {
+	case m := <-w.answer:
+		if m != nil && m != tooLate {
+			s.calls.recycle(w)
+			return m, nil
 		}
+		return s.unanswered(ctx, w, m, true)
+	case <-ctx.Done():
+		return s.unanswered(ctx, w, nil, false)
 	}
+}
+
+// unanswered is the end of a call whose time is over or whose connection has failed: m is what it was given for an answer
+// if it was given something, and otherwise its answer may have come meanwhile.
+func (s *Stdio) unanswered(ctx context.Context, w *waiter, m *jsonrpc.Message, given bool) (*jsonrpc.Message, error) {
+	state := s.out.withdraw(&w.line)
+	sent := state == lineWritten
 	ended := ctx.Err()
-	m := s.leave(c.ID, w, sent && ended != nil, context.Cause(ctx) != ErrWithdrawn)
-	s.spare.Put(w)
-	switch {
-	case m != nil:
-		return m, nil
-	case ended != nil:
-		return nil, s.ended(ended, sent)
-	case err != nil:
-		return nil, err
+	s.mu.Lock()
+	in := s.calls.leave(w)
+	if in && sent && s.err == nil {
+		s.calls.forget(w.id)
 	}
-	return nil, s.failure(sent)
+	s.mu.Unlock()
+	if !in && !given {
+		m = <-w.answer
+	}
+	w.mute()
+	switch {
+	case m != nil && m != tooLate:
+		return m, nil
+	case m == tooLate && ended == nil:
+		ended = context.DeadlineExceeded
+	case ended == nil:
+		return nil, s.failure(sent || state == lineUnsure)
+	}
+	err := &EndedError{Waiting: s.waiting(w, sent), Delivered: sent || state == lineUnsure, Err: ended}
+	if sent && context.Cause(ctx) != ErrWithdrawn {
+		params := append(append([]byte(`{"requestId":`), w.id.Raw()...), '}')
+		s.out.notice(jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+	}
+	return nil, err
 }
 
-// ended is the error of a call whose context has ended.
-func (s *Stdio) ended(err error, sent bool) error {
-	return &EndedError{Waiting: s.waiting(sent), Delivered: sent, Err: err}
-}
-
-// waiting says what a call waits for at this moment.
-func (s *Stdio) waiting(sent bool) string {
-	if !sent {
+// waiting says what a call that is given up has waited for.
+func (s *Stdio) waiting(w *waiter, sent bool) string {
+	if !sent || s.out.unread(&w.line) {
 		return "the server to read the request"
 	}
 	if begun := s.lines.pause.begun.Load(); begun > 0 {
@@ -170,124 +163,51 @@ func (s *Stdio) waiting(sent bool) string {
 	}
 }
 
-// enter makes the call known before its request can be answered.
-func (s *Stdio) enter(c *Call) (*waiter, *listener, error) {
+// enter makes the call known before its request can be answered. Crowd says that it is not alone.
+func (s *Stdio) enter(c *Call) (w *waiter, crowd bool, err error) {
 	switch {
 	case c.ID.IsZero():
-		return nil, nil, &Error{Op: "configure", Err: errors.New("request without an id")}
+		return nil, false, &Error{Op: "configure", Err: errors.New("request without an id")}
 	case bytes.IndexByte(c.Body, '\n') >= 0:
-		return nil, nil, &Error{Op: "configure", Err: errors.New("request with a newline inside")}
+		return nil, false, &Error{Op: "configure", Err: errors.New("request with a newline inside")}
 	}
-	var l *listener
-	if c.Notify != nil {
-		l = &listener{fn: c.Notify}
+	w = s.calls.spare()
+	w.id, w.method, w.notify, w.answered, w.line.body = c.ID, c.Method, c.Notify, c.Answered, c.Body
+	w.deadline = time.Time{}
+	if c.Timeout > 0 {
+		w.deadline = time.Now().Add(c.Timeout)
 	}
-	w, ok := s.spare.Get().(*waiter)
-	if !ok {
-		w = &waiter{answer: make(chan *jsonrpc.Message, 1)}
-	}
-	w.method, w.answered = c.Method, c.Answered
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
-		return nil, nil, s.failureLocked(false)
+		return nil, false, s.failureLocked(false)
 	}
-	if _, taken := s.pending[c.ID]; taken {
-		return nil, nil, &Error{Op: "configure", Err: fmt.Errorf("id %s is in use by a call in flight", c.ID.Raw())}
+	if err := s.calls.enter(w); err != nil {
+		return nil, false, err
 	}
-	if _, late := s.cancelled[c.ID]; late {
-		return nil, nil, &Error{Op: "configure", Err: fmt.Errorf("id %s was used by a cancelled call", c.ID.Raw())}
-	}
-	s.pending[c.ID] = w
-	if l != nil {
-		s.listeners = append(s.listeners, l)
-	}
-	return w, l, nil
+	return w, len(s.calls.pending) >= crowdSize, nil
 }
 
-// leave forgets the call, unless its answer has been taken in already, which it then returns. With cancel the answer will
-// be dropped, and with tell the server is told, off the caller's path.
-func (s *Stdio) leave(id jsonrpc.ID, w *waiter, cancel, tell bool) *jsonrpc.Message {
+// writeBroke ends the connection, on which a line could not be written, or only in part. A process that died shows itself
+// first by a broken pipe, and its end says more than that, so it is waited for.
+func (s *Stdio) writeBroke(err error) {
+	end := func() { s.fail(&Error{Op: "send", Err: err}, 0) }
 	s.mu.Lock()
-	if s.pending[id] != w {
-		s.mu.Unlock()
-		return <-w.answer
-	}
 	defer s.mu.Unlock()
-	delete(s.pending, id)
-	if cancel && s.err == nil {
-		s.forgetLocked(id)
-		if tell && s.notices < noticeCount {
-			s.notices++
-			s.wg.Go(func() { s.notice(id) })
-		}
-	}
-	return nil
-}
-
-// forgetLocked remembers id among the latest lateAnswers cancelled ones.
-func (s *Stdio) forgetLocked(id jsonrpc.ID) {
-	s.cancelled[id] = struct{}{}
-	if len(s.order) < lateAnswers {
-		s.order = append(s.order, id)
+	if s.err != nil {
 		return
 	}
-	delete(s.cancelled, s.order[s.oldest])
-	s.order[s.oldest] = id
-	s.oldest = (s.oldest + 1) % lateAnswers
-}
-
-// notice tells the server that the request id is cancelled.
-func (s *Stdio) notice(id jsonrpc.ID) {
-	params := append(append([]byte(`{"requestId":`), id.Raw()...), '}')
-	ctx, cancel := context.WithTimeout(context.Background(), noticeTime)
-	defer cancel()
-	_, _ = s.send(ctx, jsonrpc.AppendNotification(nil, "notifications/cancelled", params)) // a failure ends the connection by itself
-	s.mu.Lock()
-	s.notices--
-	s.mu.Unlock()
-}
-
-// send writes one line. sent says that it was written whole; when not, err is nil if ctx has ended or the connection
-// had failed before. A line of which only a part was written ends the connection.
-func (s *Stdio) send(ctx context.Context, line []byte) (sent bool, err error) {
-	n, err := s.out.write(ctx, s.done, line)
-	switch {
-	case err == nil:
-		return true, nil
-	case n == 0 && errors.Is(err, errStopped):
-		return false, nil
-	}
-	// A process that died shows itself first by a broken pipe. Its end says more than that.
-	if s.proc != nil && !errors.Is(err, errStopped) {
-		wait := time.NewTimer(settle)
-		defer wait.Stop()
-		select {
-		case <-s.done:
-		case <-ctx.Done():
-		case <-wait.C:
+	s.wg.Go(func() {
+		if s.proc != nil && err != errCalledOff {
+			wait := time.NewTimer(settle)
+			defer wait.Stop()
+			select {
+			case <-s.done:
+			case <-wait.C:
+			}
 		}
-	}
-	if errors.Is(err, errStopped) {
-		err = errors.New("the server took only a part of a message before its time was over")
-	}
-	s.fail(&Error{Op: "send", Err: err}, 0)
-	return false, nil
-}
-
-func (s *Stdio) unlisten(l *listener) {
-	s.mu.Lock()
-	for i, other := range s.listeners {
-		if other == l {
-			// The slice may be in use by notify: it is replaced, not changed.
-			s.listeners = append(append(make([]*listener, 0, len(s.listeners)), s.listeners[:i]...), s.listeners[i+1:]...)
-			break
-		}
-	}
-	s.mu.Unlock()
-	l.mu.Lock()
-	l.gone = true
-	l.mu.Unlock()
+		end()
+	})
 }
 
 // read takes in messages until the stream or the connection ends, and then empties the stream, so that a server that is
@@ -337,7 +257,7 @@ func (s *Stdio) dispatch(line []byte) error {
 		return nil
 	case jsonrpc.Request:
 		s.mu.Lock()
-		w := s.pending[m.ID]
+		w := s.calls.pending[m.ID]
 		echo := w != nil && w.method == m.Method
 		s.mu.Unlock()
 		reason := "the server sent a request, which it may not"
@@ -347,10 +267,7 @@ func (s *Stdio) dispatch(line []byte) error {
 		return &FramingError{Reason: reason, Excerpt: s.excerpt(line), Echo: echo}
 	}
 	s.mu.Lock()
-	w := s.pending[m.ID]
-	delete(s.pending, m.ID)
-	_, late := s.cancelled[m.ID]
-	delete(s.cancelled, m.ID)
+	w, late := s.calls.take(m.ID)
 	s.mu.Unlock()
 	switch {
 	case w != nil:
@@ -365,17 +282,16 @@ func (s *Stdio) dispatch(line []byte) error {
 	return &ForeignIDError{Got: s.excerpt([]byte(m.ID.Raw())), RPC: m.Err}
 }
 
+// notify gives a notification to the calls in flight. It is called by the goroutine that reads alone, as is what gives
+// calls their answers: so no call is given one that came behind its answer.
 func (s *Stdio) notify(m *jsonrpc.Message) {
 	s.mu.Lock()
-	listeners := s.listeners
+	s.heard = append(s.heard[:0], s.calls.listening...)
 	s.mu.Unlock()
-	for _, l := range listeners {
-		l.mu.Lock()
-		if !l.gone {
-			l.fn(m)
-		}
-		l.mu.Unlock()
+	for _, w := range s.heard {
+		w.hear(m)
 	}
+	clear(s.heard)
 	if s.stray != nil {
 		s.stray(m)
 	}
@@ -428,12 +344,10 @@ func (s *Stdio) fail(e *Error, grace time.Duration) {
 		}
 		s.err = e
 		close(s.done)
-		for id, w := range s.pending {
-			delete(s.pending, id)
-			w.answer <- nil
-		}
+		s.calls.end()
 	}
 	s.mu.Unlock()
+	s.out.shut()
 	s.stopping.Do(func() { go s.stop(grace) })
 }
 

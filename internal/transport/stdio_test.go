@@ -161,6 +161,12 @@ func TestCancellation(t *testing.T) {
 	})
 }
 
+func (l *lineWriter) isBusy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.busy
+}
+
 func TestCancelledInTheQueueSendsNothing(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -178,7 +184,7 @@ func TestCancelledInTheQueueSendsNothing(t *testing.T) {
 		m, err := s.Do(t.Context(), big)
 		first <- outcome{m, err}
 	}()
-	for len(s.out.turn) == 0 { // until it holds the writer
+	for !s.out.isBusy() { // until it holds the writer
 		time.Sleep(time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -221,15 +227,15 @@ func TestStuckWriteOnAPipeThatCannotBeCalledOff(t *testing.T) {
 }
 
 func TestLateAnswersAreBounded(t *testing.T) {
-	s := newStdio(nil, nil, Limits{}.withDefaults())
+	c := newCalls()
 	for i := range 3 * lateAnswers {
-		s.forgetLocked(jsonrpc.IntID(int64(i)))
+		c.forget(jsonrpc.IntID(int64(i)))
 	}
-	if len(s.cancelled) != lateAnswers || len(s.order) != lateAnswers {
-		t.Errorf("%d and %d ids kept, want %d", len(s.cancelled), len(s.order), lateAnswers)
+	if len(c.cancelled) != lateAnswers || len(c.order) != lateAnswers {
+		t.Errorf("%d and %d ids kept, want %d", len(c.cancelled), len(c.order), lateAnswers)
 	}
 	for i := 2 * lateAnswers; i < 3*lateAnswers; i++ {
-		if _, ok := s.cancelled[jsonrpc.IntID(int64(i))]; !ok {
+		if _, ok := c.cancelled[jsonrpc.IntID(int64(i))]; !ok {
 			t.Fatalf("id %d, one of the latest, is forgotten", i)
 		}
 	}
@@ -253,17 +259,19 @@ func TestCloseEndsCalls(t *testing.T) {
 }
 
 func TestContextWinsOverTheConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPipes(t, Limits{})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended, _ := p.begin(t, ctx, call(1, "tools/call"))
-		synctest.Wait() // it waits for its answer
-		p.out.Close()
-		cancel()
-		if o := <-ended; !errors.Is(o.err, context.Canceled) {
-			t.Errorf("Do = %v, want the context's error", o.err)
-		}
-	})
+	for range 50 { // both have happened when the call looks, and it looks at one of them first
+		synctest.Test(t, func(t *testing.T) {
+			p := newPipes(t, Limits{})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended, _ := p.begin(t, ctx, call(1, "tools/call"))
+			synctest.Wait() // it waits for its answer
+			cancel()
+			p.out.Close()
+			if o := <-ended; !errors.Is(o.err, context.Canceled) {
+				t.Errorf("Do = %v, want the context's error", o.err)
+			}
+		})
+	}
 }
 
 func TestNotifications(t *testing.T) {

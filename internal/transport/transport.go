@@ -44,6 +44,9 @@ type Call struct {
 	Params []Header
 	// Body is the whole JSON-RPC request without a newline anywhere in it. It is sent as it is.
 	Body []byte
+	// Timeout, if positive, bounds the call on stdio beside the context, for less than a context of its own costs: the end
+	// is an *EndedError around context.DeadlineExceeded. Over HTTP the context alone bounds it.
+	Timeout time.Duration
 	// Notify, if set, is given the notifications that arrive while the call is in flight, in order and one at a time,
 	// and is never called after Do has returned. Over HTTP these are the ones of this call's own stream, of which a
 	// notification that cannot belong to the request is an error and is not handed on; on stdio they are all that the

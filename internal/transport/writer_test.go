@@ -1,0 +1,237 @@
+//go:build unix
+
+package transport
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+)
+
+// filePipes is a connection over pipes of the operating system to a peer that the test plays. The one that the client
+// writes to is small, where that can be chosen.
+func filePipes(t testing.TB, limits Limits) *pipes {
+	t.Helper()
+	r1, w1, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r2, w2, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shrink(t, w2)
+	p := &pipes{Stdio: NewPipe(r1, w2, limits, nil, nil), in: bufio.NewReaderSize(r2, 4<<10), out: w1}
+	t.Cleanup(func() {
+		p.Close()
+		_, _ = w1.Close(), r2.Close()
+	})
+	return p
+}
+
+// TestDeliveredIsTrue has many callers, of which most give up at some time, and a server that reads in fits: what each
+// call says of its delivery is what the server has seen. Every line comes whole and once. Short requests, which go into
+// a pipe whole or not at all, never break the connection.
+func TestDeliveredIsTrue(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		connect func(testing.TB, Limits) *pipes
+		longest int
+	}{
+		{"files", filePipes, 20_000},
+		{"files with short lines", filePipes, pipeBuf - 100},
+		{"streams", newPipes, 20_000},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var all fates
+			for round := uint64(0); round < 50 && (all.answered == 0 || all.delivered == 0 || all.neither == 0); round++ {
+				p := test.connect(t, Limits{})
+				got := manyGiveUp(t, p, test.longest, round)
+				if broken := p.Err(); broken != nil && test.longest < pipeBuf {
+					t.Errorf("Err() = %v", broken)
+				}
+				all.answered, all.delivered, all.neither = all.answered+got.answered, all.delivered+got.delivered, all.neither+got.neither
+				p.Close()
+			}
+			t.Logf("%+v", all)
+			if all.answered == 0 || all.delivered == 0 || all.neither == 0 {
+				t.Error("a case did not occur")
+			}
+		})
+	}
+}
+
+// TestBatchThatDoesNotFit has a batch meet a full pipe: its lines are in the queue again, and who has begun to wait for the
+// end of their writing can take them back.
+func TestBatchThatDoesNotFit(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	shrink(t, w)
+	l := newLineWriter(w, func(err error) { t.Errorf("the stream broke: %v", err) })
+	for l.write1(t) == lineWritten { // until it is full
+	}
+	l.busy = true // as if a caller were writing
+	var lines [3]*outLine
+	for i := range lines {
+		lines[i] = &outLine{body: []byte("x"), settled: make(chan struct{})}
+		l.put(lines[i], true)
+	}
+	waiting := lines[1].settled
+	if got := l.batch(); got != full {
+		t.Fatalf("batch = %v, want that the pipe is full", got)
+	}
+	for i, o := range lines {
+		if o.state.Load() != lineQueued {
+			t.Errorf("line %d is in state %d, want it queued again", i, o.state.Load())
+		}
+	}
+	select {
+	case <-waiting:
+	default:
+		t.Error("who waits for line 1 is not told")
+	}
+	if got := l.withdraw(lines[1]); got != lineDropped {
+		t.Errorf("withdraw = %d, want %d", got, lineDropped)
+	}
+	go l.drain()
+	in := bufio.NewReader(r)
+	for got := ""; got != "xx"; { // the first and the third, behind what filled the pipe
+		line := string(readLine(t, in))
+		if strings.Trim(line, "f") != "" {
+			got += line
+		}
+		if len(got) > 2 {
+			t.Fatalf("read %q", got)
+		}
+	}
+	l.idle(5 * time.Second)
+	if l.busy || lines[0].state.Load() != lineWritten || lines[2].state.Load() != lineWritten {
+		t.Errorf("busy %v, states %d and %d", l.busy, lines[0].state.Load(), lines[2].state.Load())
+	}
+}
+
+// write1 writes a line without waiting, and returns its state.
+func (l *lineWriter) write1(t *testing.T) lineState {
+	o := &outLine{body: []byte(strings.Repeat("f", pipeBuf-1))}
+	l.busy = true
+	l.put(o, false)
+	switch l.batch() {
+	case nothing:
+	case full:
+		if got := l.withdraw(o); got != lineDropped {
+			t.Fatalf("a line that does not fit is in state %d", got)
+		}
+		l.restLocked()
+	}
+	return o.state.Load()
+}
+
+// fates says how many calls ended in which way.
+type fates struct{ answered, delivered, neither int }
+
+func manyGiveUp(t *testing.T, p *pipes, longest int, round uint64) (got fates) {
+	const owed, barred = 1000, -1000 // added to the count of a line that is still to come, or must not
+	var mu sync.Mutex
+	seen := map[string]int{} // how often each id came
+	go func() {
+		chance := rand.New(rand.NewPCG(1, round))
+		for {
+			line, err := p.in.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			m, err := jsonrpc.Decode(line[:len(line)-1], strictjson.Limits{})
+			if err != nil {
+				t.Errorf("a line is no message: %v", err)
+				return
+			}
+			if m.Kind == jsonrpc.Notification {
+				continue
+			}
+			mu.Lock()
+			seen[m.ID.Raw()]++
+			mu.Unlock()
+			if chance.IntN(40) == 0 {
+				time.Sleep(time.Duration(chance.IntN(3)) * time.Millisecond)
+			}
+			if chance.IntN(4) > 0 {
+				if _, err := p.out.Write(resultLine(m.ID.Raw())); err != nil {
+					return
+				}
+			}
+		}
+	}()
+	const callers, each = 32, 60
+	var wg sync.WaitGroup
+	for caller := range callers {
+		wg.Go(func() {
+			chance := rand.New(rand.NewPCG(2+round, uint64(caller)))
+			for i := range each {
+				c := call(caller*each+i, "tools/call")
+				if chance.IntN(2) == 0 {
+					c.Body = body(caller*each+i, "tools/call", `{"x":"`+strings.Repeat("a", chance.IntN(longest))+`"}`)
+				}
+				ctx, cancel := t.Context(), func() {}
+				if chance.IntN(2) == 0 {
+					c.Timeout = time.Duration(1 + chance.IntN(5e6))
+				} else {
+					ctx, cancel = context.WithTimeout(ctx, time.Duration(chance.IntN(5e6)))
+				}
+				_, err := p.Do(ctx, c)
+				cancel()
+				id := c.ID.Raw()
+				var ended *EndedError
+				mu.Lock()
+				switch {
+				case err == nil && seen[id] != 1:
+					t.Errorf("call %s is answered and was seen %d times", id, seen[id])
+				case err == nil:
+					got.answered++
+				case !errors.As(err, &ended): // the connection is broken
+				case ended.Delivered:
+					got.delivered++
+					seen[id] += owed
+				case seen[id] > 0:
+					t.Errorf("call %s was seen and is not delivered: %v", id, err)
+				default:
+					got.neither++
+					seen[id] += barred
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		owing := false
+		mu.Lock()
+		for id, n := range seen {
+			owing = owing || n == owed
+			if n < 0 && n != barred || n > owed+1 {
+				t.Errorf("call %s was seen again, or at last: %d", id, n)
+			}
+		}
+		mu.Unlock()
+		if !owing {
+			return got
+		}
+		if p.Err() != nil {
+			return got // what was on its way may be lost
+		}
+	}
+	t.Error("a call is delivered and was not seen")
+	return got
+}
