@@ -282,9 +282,10 @@ func (e *AuthError) Error() string {
 }
 
 // AddressError says that the address of an HTTP transport was refused before anything was sent to it: a private address
-// without AllowPrivate, or plain HTTP beyond this machine.
+// without AllowPrivate, one that is never contacted, or plain HTTP beyond this machine.
 //
-// Reason is "plaintext", or the class of the address: "loopback", "private", "link-local", "metadata", "unspecified",
+// Reason is "plaintext", "spelling" (a host that is a number but not an IPv4 address as four decimal ones: programs disagree
+// on what it means), or the class of the address: "loopback", "private", "link-local", "metadata", "unspecified",
 // "multicast", "reserved", "zone".
 type AddressError struct {
 	Host   string

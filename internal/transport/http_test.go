@@ -11,7 +11,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -322,82 +321,6 @@ func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 	}
 	if len(proxy.requests()) != 0 {
 		t.Error("the proxy was asked")
-	}
-}
-
-func TestEndpoints(t *testing.T) {
-	for url, want := range map[string]string{
-		"https://tools.example/mcp":               "",
-		"http://127.0.0.1:80/":                    "",
-		"http://[::1]/":                           "",
-		"http://localhost/":                       "",
-		"http://LOCALHOST./":                      "",
-		"http://a.localhost/":                     "",
-		"http://tools.example/?k=query-secret":    "http:// is for this machine only",
-		"http://10.0.0.1/":                        "http:// is for this machine only",
-		"http://localhost.evil.example/":          "http:// is for this machine only",
-		"http://127.0.0.1.evil.example/":          "http:// is for this machine only",
-		"https://user:query-secret@tools.example": "user information",
-		"ftp://tools.example/":                    "scheme",
-		"https:///x?k=query-secret":               "no host",
-		"://query-secret":                         "not a URL",
-		"":                                        "scheme",
-	} {
-		h, err := NewHTTP(HTTPConfig{URL: url})
-		if (want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), want)) {
-			t.Errorf("NewHTTP(%q) = %v, want %q", url, err, want)
-		}
-		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error shows the URL: %v", err)
-		}
-		if h != nil {
-			h.Close()
-		}
-	}
-}
-
-func TestAddresses(t *testing.T) {
-	for address, want := range map[string][3]string{ // default, private allowed, http://
-		"8.8.8.8": {"", "", ReasonPlaintext}, "2606:4700::1": {"", "", ReasonPlaintext},
-		"127.9.9.9": {"loopback", "", ""}, "172.31.0.1": {"private", "", ReasonPlaintext}, "172.32.0.1": {"", "", ReasonPlaintext},
-		"198.18.0.1": {"private", "", ReasonPlaintext}, "fec0::1": {"private", "", ReasonPlaintext},
-		"100.100.100.200": {"metadata", "metadata", "metadata"}, "fd00:ec2::254": {"metadata", "metadata", "metadata"},
-		"64:ff9b::a9fe:a9fe": {"link-local", "link-local", "link-local"}, "64:ff9b::808:808": {"", "", ReasonPlaintext},
-		"2001:0:1:2:3:4:80ff:fffe": {"loopback", "", ""}, // Teredo for 127.0.0.1
-		"2002:a00:1::":             {"private", "", ReasonPlaintext},
-		"2001:db8::5efe:10.0.0.1":  {"private", "", ReasonPlaintext}, // ISATAP
-		"fe80::5efe:8.8.8.8":       {"link-local", "link-local", "link-local"},
-		"255.255.255.255":          {"reserved", "reserved", "reserved"}, "0.1.2.3": {"unspecified", "unspecified", "unspecified"},
-		"::1%lo": {"zone", "zone", "zone"}, "fd00::1%eth0": {"zone", "zone", "zone"},
-		"::ffff:8.8.8.8": {"", "", ReasonPlaintext},
-	} {
-		a := netip.MustParseAddr(address)
-		for i, got := range []error{
-			checkAddress(netip.AddrPortFrom(a, 1).String(), false, false),
-			checkAddress(netip.AddrPortFrom(a, 1).String(), true, false),
-			checkAddress(netip.AddrPortFrom(a, 1).String(), true, true),
-		} {
-			reason := ""
-			var refused *AddressError
-			if errors.As(got, &refused) {
-				reason = refused.Reason
-			}
-			if reason != want[i] {
-				t.Errorf("%s, way %d: %q, want %q", address, i, reason, want[i])
-			}
-		}
-	}
-}
-
-func TestPrivateAddressIsRefusedWhenDialled(t *testing.T) {
-	srv := serveRaw(t, func(p *peer) { p.result() })
-	c := srv.config()
-	c.AllowPrivate = false
-	_, err := newClient(t, c).Do(t.Context(), call(1, "x"))
-	var refused *AddressError
-	var e *Error
-	if !errors.As(err, &refused) || refused.Reason != "loopback" || !errors.As(err, &e) || e.Op != "connect" || e.Delivered || srv.conns != 0 {
-		t.Errorf("Do = %v with %d connections", err, srv.conns)
 	}
 }
 
