@@ -129,14 +129,7 @@ func (p *Peer) Methods() string {
 }
 
 func (p *Peer) note(raw []byte, h http.Header) Request {
-	r := Request{Raw: bytes.Clone(raw), Header: h}
-	if v, err := strictjson.Parse(r.Raw, strictjson.Limits{}); err == nil {
-		id, _ := v.Get("id")
-		r.ID = string(id)
-		method, _ := v.Get("method")
-		r.Method, _ = method.Text()
-		r.Params, _ = v.Get("params")
-	}
+	r := parse(raw, h)
 	p.mu.Lock()
 	p.requests = append(p.requests, r)
 	p.mu.Unlock()
