@@ -67,7 +67,7 @@ func Connect(ctx context.Context, t Transport, opts ...Option) (_ *Client, err e
 		}
 		return nil, c.transportError(ctx, "connect", false, err)
 	}
-	d, err := c.Discover(ctx)
+	d, err := c.discover(ctx) // without the name, which the error that connectError makes gets in front
 	if err == nil {
 		err = checkVersions(d.SupportedVersions, c.redacted)
 	}
@@ -133,6 +133,10 @@ func (c *Client) Discovery() *Discovery { return c.discovery }
 // Spec: 2026-07-28 server/discover.
 func (c *Client) Discover(ctx context.Context) (_ *Discovery, err error) {
 	defer c.name(&err)
+	return c.discover(ctx)
+}
+
+func (c *Client) discover(ctx context.Context) (*Discovery, error) {
 	r, err := c.newRequest(methodDiscover, &RequestMeta{}, c.opts.timeouts.Discover, nil)
 	if err != nil {
 		return nil, err

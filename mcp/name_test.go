@@ -72,6 +72,12 @@ func TestErrorsNameTheServer(t *testing.T) {
 
 	_, err = Connect(short(t), nil, WithName("harbour"))
 	look("Connect", err)
+	// What Connect makes of an error of server/discover has the name as well, in front.
+	for _, object := range []string{`{"code":-32601,"message":"x"}`, `{"code":-32603,"message":"x"}`} {
+		old := mcptest.Pipe(t, func(c *mcptest.Conn, r mcptest.Request) { c.Error(r, object) })
+		_, err = Connect(short(t), NewIOTransport(old.R, old.W), WithName("harbour"))
+		look(object, err)
+	}
 	_, err = Connect(short(t), nil)
 	if errors.As(err, new(*ServerError)) {
 		t.Errorf("without a name: %v", err)
