@@ -31,14 +31,17 @@ const (
 // Steps are all steps in order.
 var Steps = []Step{StepDiscover, StepList, StepCall, StepListen, StepEvents}
 
-// BigRequest is more bytes than a pipe, or the buffers of two sockets, take from a client whose server does not read.
-const BigRequest = 6 << 20
+// More than a pipe, and more than the buffers of two sockets, take from a client whose server does not read.
+const (
+	morePipe   = 256 << 10
+	moreSocket = 6 << 20
+)
 
 // Fault is one way in which a server can misbehave.
 //
 // A peer with a fault serves the steps before the chosen one well. At that step it misbehaves, once: what comes after is
 // served well again, as far as anything still works, so that a client which tries again by itself is found out by its
-// success. The zero Fault is a good server.
+// success. A Fault without a Name is a good server.
 type Fault struct {
 	// Name is words with hyphens, starting with the transport and a slash: "stdio/banner".
 	Name string
@@ -51,8 +54,9 @@ type Fault struct {
 	// Between says that the fault shows after the answer before and without a request: over stdio, where the client
 	// reads all the time, a test waits until the client has noticed before it takes the step.
 	Between bool
-	// Big says that the request of the step must have BigRequest bytes.
-	Big bool
+	// Big is how many bytes the request of the step must have at least, to be more than what lies between the client and a
+	// server that does not read; 0 if any request will do.
+	Big int
 
 	stdio stdioFault
 	http  httpFault

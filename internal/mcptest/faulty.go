@@ -55,8 +55,8 @@ type Faulty struct {
 	requests []Request
 }
 
-// StartFaulty starts a peer with the fault at the step on a loopback port; the zero Fault is a good server over plain
-// HTTP. It ends with the test. Over TLS and HTTP/2 its certificate is one of CAFile's.
+// StartFaulty starts a peer with the fault at the step on a loopback port; one without a Name is a good server
+// over its transport. It ends with the test. Over TLS and HTTP/2 its certificate is signed by CertificateAuthority.
 func StartFaulty(t testing.TB, f Fault, at Step) *Faulty {
 	t.Helper()
 	if f.Name != "" && (f.Over == OverStdio || !f.At(at)) {
@@ -84,9 +84,6 @@ func StartFaulty(t testing.TB, f Fault, at Step) *Faulty {
 	t.Cleanup(p.close)
 	return p
 }
-
-// Over returns a good server over the transport, for StartFaulty.
-func Over(t Transport) Fault { return Fault{Over: t} }
 
 // Written is how many bytes the peer has handed to its sockets.
 func (f *Faulty) Written() int64 { return f.written.Load() }
@@ -218,11 +215,11 @@ func (f *Faulty) serve(c net.Conn) {
 			return
 		}
 		x.in = in
-		if f.fault.Big && stepOf(req.Header.Get("Mcp-Method")) == f.step && f.due(true) {
+		if f.fault.Big > 0 && stepOf(req.Header.Get("Mcp-Method")) == f.step && f.due(true) {
 			x.Freeze()
 			return
 		}
-		body, err := io.ReadAll(io.LimitReader(req.Body, 2*BigRequest))
+		body, err := io.ReadAll(io.LimitReader(req.Body, 2*moreSocket))
 		if err != nil {
 			return
 		}

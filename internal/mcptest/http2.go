@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // frameFault is what a faulty peer over HTTP/2 does; one connection serves all steps.
@@ -42,6 +43,8 @@ const (
 type framed struct {
 	x  *Exchange
 	mu sync.Mutex // of writing
+
+	frozen atomic.Bool
 }
 
 func (h *framed) serve() {
@@ -61,6 +64,10 @@ func (h *framed) serve() {
 	var head [9]byte
 	for {
 		if _, err := io.ReadFull(h.x.conn, head[:]); err != nil {
+			return
+		}
+		if h.frozen.Load() {
+			h.x.Freeze()
 			return
 		}
 		size := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
@@ -123,7 +130,7 @@ func (h *framed) frame(kind, flags byte, stream uint32, payload string) bool {
 func (h *framed) send(s string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.x.Send(s)
+	return !h.frozen.Load() && h.x.Send(s)
 }
 
 // head writes the header of an answer as one HEADERS frame.
@@ -156,6 +163,9 @@ func hpack(s string) string {
 
 // number is 32 bits in the order of the network.
 func number(n uint32) string { return string(binary.BigEndian.AppendUint32(nil, n)) }
+
+// freeze makes the connection one whose other end has gone without a word: nothing is read and nothing written any more.
+func (h *framed) freeze() { h.frozen.Store(true) }
 
 // reset ends a stream with an error code (RFC 9113 section 7).
 func (h *framed) reset(stream, code uint32) { h.frame(frameReset, 0, stream, number(code)) }

@@ -89,6 +89,7 @@ func http2Faults() []Fault {
 		open(act("connection-reset", func(h *framed, _ uint32, _ Request, _ string) { h.x.Reset() })),
 		open(act("connection-closed", func(h *framed, _ uint32, _ Request, _ string) { _ = h.x.raw.Close() })),
 		act("no-answer", func(*framed, uint32, Request, string) {}),
+		act("frozen", func(h *framed, _ uint32, _ Request, _ string) { h.freeze() }),
 		act("header-then-silence", func(h *framed, stream uint32, _ Request, _ string) { jsonHead(h, stream) }),
 		open(act("half-a-body-then-silence", func(h *framed, stream uint32, _ Request, answer string) { h.begin(stream, answer) })),
 		open(act("half-a-body-then-end", func(h *framed, stream uint32, _ Request, answer string) {
@@ -101,10 +102,7 @@ func http2Faults() []Fault {
 		{Name: "window-never-opened", Steps: laterOnes, frame: frameFault{before: func(h *framed) {
 			h.frame(frameSettings, 0, 0, "\x00\x04"+number(0))
 		}}},
-		{Name: "window-never-opened-at-start", Steps: []Step{StepDiscover}, frame: frameFault{hello: func(h *framed) {
-			h.frame(frameSettings, 0, 0, "\x00\x04"+number(0))
-		}}},
-		{Name: "no-streams", Steps: laterOnes, frame: frameFault{before: func(h *framed) {
+		{Name: "no-streams", Legal: true, Steps: laterOnes, frame: frameFault{before: func(h *framed) {
 			h.frame(frameSettings, 0, 0, "\x00\x03"+number(0))
 		}}},
 		{Name: "garbage-at-start", Steps: []Step{StepDiscover}, frame: frameFault{hello: func(h *framed) {

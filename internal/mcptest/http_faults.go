@@ -88,7 +88,7 @@ func httpConnections() []Fault {
 		accept("accepts-and-closes", func(*Exchange) {}),
 		accept("accepts-and-resets", func(x *Exchange) { x.Reset() }),
 		accept("accepts-and-reads-nothing", func(x *Exchange) { x.Freeze() }),
-		{Name: "reads-header-only", Big: true, Steps: laterOnes, http: httpFault{}},
+		{Name: "reads-header-only", Big: moreSocket, Steps: laterOnes, http: httpFault{}},
 		closed("closes-before-answer", func(*Exchange) {}),
 		closed("resets-before-answer", func(x *Exchange) { x.Reset() }),
 		closed("no-answer", func(x *Exchange) { x.Hold() }),
@@ -196,7 +196,7 @@ func httpBodies() []Fault {
 			x.Endless(x.Send, "X-Tide: high and low water of the harbour\r\n")
 		}),
 		chunked("endless-body", func(x *Exchange, _ string) { x.Endless(x.Body, `{"x":`) }),
-		raw("body-over-limit", func(r Request, _ string) string { return body(respond(r.ID, `{"x":"`+strings.Repeat("x", 4<<20)+`"}`)) }),
+		raw("body-over-limit", func(r Request, _ string) string { return body(respond(r.ID, `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)) }),
 		raw("length-over-limit", func(Request, string) string {
 			return head("Content-Type: application/json", "Content-Length: 9223372036854775807") + "{"
 		}),

@@ -2,8 +2,11 @@
 //
 // It is for tests of the client only: it checks nothing, knows no defaults beside an answer to server/discover, and keeps
 // every request it saw, byte for byte. Pipe speaks over a pair of in-memory streams and works in a testing/synctest
-// bubble; HTTP is a bare TCP listener on the loopback address that writes raw bytes. In the drawing it stands beside the
-// test files that use it, on strictjson.
+// bubble; HTTP is a bare TCP listener on the loopback address that writes raw bytes.
+//
+// Beside these scripted peers there are faulty ones, which serve a session well and misbehave at one step of it, on
+// request: Faults lists the ways, Child and ChildArgs make a test binary such a server over stdio, and StartFaulty starts
+// one over HTTP/1.1, TLS or HTTP/2. In the drawing it stands beside the test files that use it, on strictjson.
 package mcptest
 
 import (

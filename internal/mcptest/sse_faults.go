@@ -35,18 +35,19 @@ func sseLegal() []Fault {
 	}
 	twice := good("second-answer", func(answer string) string { return "data: " + answer + "\n\ndata: " + answer + "\n\n" })
 	twice.Steps = answered // nothing behind the answer is read
+	note := good("unknown-notification", func(answer string) string {
+		return `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}` + "\n\ndata: " + answer + "\n\n"
+	})
+	note.Steps = answered // nothing comes before an acknowledgement
 	return []Fault{
-		endless, twice,
+		endless, twice, note,
 		good("stream", func(answer string) string { return "data: " + answer + "\n\n" }),
 		good("carriage-returns", func(answer string) string { return "data: " + answer + "\r\r" }),
-		good("byte-order-mark", func(answer string) string { return "\ufeffdata: " + answer + "\r\n\r\n" }),
+		good("leading-byte-order-mark", func(answer string) string { return "\ufeffdata: " + answer + "\r\n\r\n" }),
 		good("comments", func(answer string) string { return ": tide\n\n:\n\ndata: " + answer + "\n: tide\n\n" }),
 		good("ids-and-retry", func(answer string) string { return "id: 7\nretry: 1\nevent: message\ndata: " + answer + "\n\n" }),
 		good("other-events", func(answer string) string { return "event: tide\ndata: x\n\ndata\n\ndata: " + answer + "\n\n" }),
 		good("several-data-lines", func(answer string) string { return "data: " + strings.Replace(answer, ",", ",\ndata: ", 1) + "\n\n" }),
-		good("unknown-notification", func(answer string) string {
-			return `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}` + "\n\ndata: " + answer + "\n\n"
-		}),
 	}
 }
 
@@ -66,6 +67,7 @@ func sseFaults() []Fault {
 			}
 		}
 	})
+	slow.Steps = requests
 	// Without a pause, but no faster than a network: what it costs is bounded by time alone.
 	comments := notOpen(event("endless-comments", func(x *Exchange, _ Request, _ string) {
 		for x.Body(": "+strings.Repeat("tide ", 2000)+"\n\n") && x.Pause(time.Millisecond) {
@@ -100,7 +102,7 @@ func sseFaults() []Fault {
 		event("resets", func(x *Exchange, _ Request, _ string) { x.Pause(50 * time.Millisecond); x.Reset() }),
 		event("broken-chunk", func(x *Exchange, _ Request, _ string) { x.Send("tide\r\n") }),
 		event("event-over-limit", func(x *Exchange, r Request, _ string) {
-			x.Body("data: " + respond(r.ID, `{"x":"`+strings.Repeat("x", 4<<20)+`"}`) + "\n\n")
+			x.Body("data: " + respond(r.ID, `{"x":"`+strings.Repeat("x", 1<<20)+`"}`) + "\n\n")
 			x.EndBody()
 		}),
 		endless("endless-event", "data: x\n"),

@@ -98,7 +98,7 @@ func stdioLines() []Fault {
 	banner := behind("banner", func(string) string { return "Harbour server 1.0 (\x1b[32mready\x1b[0m)\n" })
 	long := instead("long-line", nil)
 	long.stdio.act = func(p *process, r Request, _ string) int {
-		p.say(respond(r.ID, `{"x":"`+strings.Repeat("x", 4<<20)+`"}`) + "\n")
+		p.say(respond(r.ID, `{"x":"`+strings.Repeat("x", 1<<20)+`"}`) + "\n")
 		return goOn
 	}
 	endless := instead("endless-line", nil)
@@ -137,7 +137,7 @@ func stdioSilences() []Fault {
 		_ = p.in.Close()
 		return goOn
 	}, after: func(p *process, _ string) int { return p.sleep() }}}
-	deaf := Fault{Name: "never-reads", Steps: laterOnes, Big: true, stdio: stdioFault{after: func(p *process, _ string) int { return p.sleep() }}}
+	deaf := Fault{Name: "never-reads", Steps: laterOnes, Big: morePipe, stdio: stdioFault{after: func(p *process, _ string) int { return p.sleep() }}}
 	mute := act("closed-stdout", func(p *process, _ Request, _ string) int {
 		_ = p.out.Close()
 		return p.wait()

@@ -26,6 +26,8 @@ type Dialer struct {
 	Lookup func(name string) (string, bool)
 	// Version is mcpcat's own version, sent as part of the client's identity.
 	Version string
+
+	options []mcp.Option // further ones, of tests
 }
 
 // Connect starts or reaches the server, asks server/discover, and returns a client of MCP 2026-07-28. The caller closes
@@ -36,11 +38,13 @@ func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, er
 	if err != nil {
 		return nil, err
 	}
-	return mcp.Connect(ctx, t,
+	options := []mcp.Option{
 		mcp.WithName(s.Addr.String()),
 		mcp.WithRedactor(Redactor(s).Redact),
 		mcp.WithClientInfo(mcp.Implementation{Name: "mcpcat", Version: d.Version}),
-		mcp.WithTimeouts(mcp.Timeouts{Connect: s.Timeouts.Connect, Discover: s.Timeouts.Discover, List: s.Timeouts.List, Call: s.Timeouts.Call}))
+		mcp.WithTimeouts(mcp.Timeouts{Connect: s.Timeouts.Connect, Discover: s.Timeouts.Discover, List: s.Timeouts.List, Call: s.Timeouts.Call}),
+	}
+	return mcp.Connect(ctx, t, append(options, d.options...)...)
 }
 
 // Redactor finds the secrets of a server's block, which the server was given and may repeat.

@@ -1,0 +1,55 @@
+package upstream
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/mcpcat-dev/mcpcat/internal/mcptest"
+)
+
+func TestMain(m *testing.M) {
+	if code, ok := mcptest.Child(os.Args, os.Stdin, os.Stdout, os.Stderr); ok {
+		os.Exit(code)
+	}
+	os.Exit(run(m))
+}
+
+// run gives the peers of the tests names and a certificate authority that this process trusts.
+func run(m *testing.M) int {
+	resolver, stop, err := mcptest.Resolver()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer stop()
+	net.DefaultResolver = resolver
+	dir, err := os.MkdirTemp("", "upstream")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	// The rows of faults wait, most of them, and do not work: more of them fit than there are processors.
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		err = parallel.Value.Set("24")
+	}
+	ca := filepath.Join(dir, "ca.pem")
+	if err == nil {
+		err = os.WriteFile(ca, mcptest.CertificateAuthority(), 0o600)
+	}
+	if err == nil {
+		err = os.Setenv("SSL_CERT_FILE", ca)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
