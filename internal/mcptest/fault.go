@@ -39,9 +39,9 @@ const (
 
 // Fault is one way in which a server can misbehave.
 //
-// A peer with a fault serves the steps before the chosen one well. At that step it misbehaves, once: what comes after is
-// served well again, as far as anything still works, so that a client which tries again by itself is found out by its
-// success. A Fault without a Name is a good server.
+// A peer with a fault serves the steps before the chosen one well. At that step it misbehaves, nearly always once: what
+// comes after is served well again, as far as anything still works, so that a client which tries again by itself is found
+// out by its success. A Fault without a Name is a good server.
 type Fault struct {
 	// Name is words with hyphens, starting with the transport and a slash: "stdio/banner".
 	Name string
@@ -51,6 +51,8 @@ type Fault struct {
 	Steps []Step
 	// Legal says that the peer is odd and breaks no rule: the client has to cope.
 	Legal bool
+	// Untouched says that the server says it has not looked at the request, by which the transport may send it once more.
+	Untouched bool
 	// Between says that the fault shows after the answer before and without a request: over stdio, where the client
 	// reads all the time, a test waits until the client has noticed before it takes the step.
 	Between bool
@@ -58,9 +60,10 @@ type Fault struct {
 	// server that does not read; 0 if any request will do.
 	Big int
 
-	stdio stdioFault
-	http  httpFault
-	frame frameFault
+	always bool // over HTTP: it misbehaves at every request of the step
+	stdio  stdioFault
+	http   httpFault
+	frame  frameFault
 }
 
 // At reports whether the fault can be shown at the step.

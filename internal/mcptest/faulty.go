@@ -148,11 +148,11 @@ func (f *Faulty) leave(c net.Conn) {
 	delete(f.conns, c)
 }
 
-// due reports whether what happens now is for the fault, once.
+// due reports whether what happens now is for the fault, which nearly always happens once.
 func (f *Faulty) due(want bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !want || f.fired {
+	if !want || (f.fired && !f.fault.always) {
 		return false
 	}
 	f.fired = true

@@ -31,9 +31,9 @@ func http2Faults() []Fault {
 	goAway := func(last, code uint32) string { return number(last) + number(code) + "high \x1b[31mtide\x1b[0m" }
 	flood := func(name string, frame func(h *framed, stream uint32) bool) Fault {
 		return act(name, func(h *framed, stream uint32, _ Request, _ string) {
-			// As fast as it goes, with a moment now and then, since both sides run on the same processors.
+			// With a moment now and then, since both sides run on the same processors.
 			for n := 0; frame(h, stream); n++ {
-				if n%256 == 255 && !h.x.Pause(time.Millisecond) {
+				if n%8 == 7 && !h.x.Pause(time.Millisecond) {
 					return
 				}
 			}
@@ -59,14 +59,25 @@ func http2Faults() []Fault {
 		h.frame(frameHeaders, flagEndHeaders|flagEndStream, stream, block("x-tide", "high"))
 	})
 	interim.Legal, interim.Steps = true, answered
+	// What the server says it has not looked at may be sent once more (RFC 9113 section 8.7), and no oftener.
+	refuse := func(h *framed, stream uint32, _ Request, _ string) { h.reset(stream, codeRefused) }
+	leave := func(h *framed, stream uint32, _ Request, _ string) {
+		h.frame(frameGoAway, 0, 0, goAway(max(stream, 2)-2, codeNone))
+	}
+	untouched := func(name string, f func(h *framed, stream uint32, _ Request, _ string), always bool) Fault {
+		fault := act(name, f)
+		fault.Untouched, fault.Legal, fault.always = true, !always, always
+		return fault
+	}
 	return []Fault{
 		control, interim,
+		untouched("refuses-once", refuse, false),
+		untouched("refuses-always", refuse, true),
+		untouched("goes-away-once", leave, false),
+		untouched("goes-away-always", leave, true),
 		act("goaway", func(h *framed, stream uint32, _ Request, _ string) {
 			h.frame(frameGoAway, 0, 0, goAway(stream, codeInternal))
 			_ = h.x.raw.Close()
-		}),
-		act("goaway-unprocessed", func(h *framed, stream uint32, _ Request, _ string) {
-			h.frame(frameGoAway, 0, 0, goAway(max(stream, 2)-2, codeNone))
 		}),
 		act("goaway-calm", func(h *framed, stream uint32, _ Request, _ string) {
 			h.frame(frameGoAway, 0, 0, goAway(stream, codeCalm))
@@ -81,7 +92,6 @@ func http2Faults() []Fault {
 		code("reset-cancel", codeCancel),
 		code("reset-none", codeNone),
 		code("reset-http11-required", codeHTTP11),
-		act("reset-refused", func(h *framed, stream uint32, _ Request, _ string) { h.reset(stream, codeRefused) }),
 		open(act("reset-within-answer", func(h *framed, stream uint32, _ Request, answer string) {
 			h.begin(stream, answer)
 			h.reset(stream, codeInternal)
@@ -116,7 +126,7 @@ func http2Faults() []Fault {
 		act("empty-data-flood", func(h *framed, stream uint32, _ Request, _ string) {
 			jsonHead(h, stream)
 			for n := 0; h.frame(frameData, 0, stream, ""); n++ {
-				if n%256 == 255 && !h.x.Pause(time.Millisecond) {
+				if n%8 == 7 && !h.x.Pause(time.Millisecond) {
 					return
 				}
 			}

@@ -85,8 +85,9 @@ func httpConnections() []Fault {
 	}
 	return []Fault{
 		{Name: "refused", http: httpFault{before: func(f *Faulty) { _ = f.listener.Close() }}},
-		accept("accepts-and-closes", func(*Exchange) {}),
-		accept("accepts-and-resets", func(x *Exchange) { x.Reset() }),
+		// Behind the first byte, so that the client has begun: before that it is as if nobody listened.
+		accept("closes-at-first-byte", func(x *Exchange) { _, _ = x.raw.Read(make([]byte, 1)) }),
+		accept("resets-at-first-byte", func(x *Exchange) { _, _ = x.raw.Read(make([]byte, 1)); x.Reset() }),
 		accept("accepts-and-reads-nothing", func(x *Exchange) { x.Freeze() }),
 		{Name: "reads-header-only", Big: moreSocket, Steps: laterOnes, http: httpFault{}},
 		closed("closes-before-answer", func(*Exchange) {}),

@@ -105,7 +105,12 @@ func stdioLines() []Fault {
 	endless.stdio.act = func(p *process, _ Request, _ string) int { return p.endless("x") }
 	flood := instead("notification-flood", nil)
 	flood.stdio.act = func(p *process, _ Request, _ string) int {
-		return p.endless(`{"jsonrpc":"2.0","method":"notifications/harbour","params":{"n":1}}` + "\n")
+		// In pieces that a pipe takes whole or not at all, so that the client never has half a line.
+		lines := strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/harbour","params":{"n":1}}`+"\n", 50)
+		for p.say(lines) {
+			time.Sleep(time.Millisecond)
+		}
+		return p.wait()
 	}
 	flood.Steps = requests // an open subscription may wait for ever
 	blank := instead("endless-empty-lines", nil)

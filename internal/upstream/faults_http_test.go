@@ -23,9 +23,9 @@ const (
 func httpWants() map[string]want {
 	const carrier = "the body is not a JSON-RPC message"
 	wants := map[string]want{
-		"refused":                    {kind: "refused", seen: "ConnectError refused", undelivered: true, stuck: true},
-		"accepts-and-closes":         {kind: "lost before the answer", seen: "LostError before the answer", unclear: true},
-		"accepts-and-resets":         {kind: "lost before the answer", seen: "LostError before the answer", unclear: true},
+		"refused":                    {kind: "no connection: refused", seen: "ConnectError refused", undelivered: true, stuck: true},
+		"closes-at-first-byte":       {kind: "lost before the answer", seen: "LostError before the answer"},
+		"resets-at-first-byte":       {kind: "lost before the answer", seen: "LostError before the answer"},
 		"accepts-and-reads-nothing":  {kind: "no answer", seen: noHeader},
 		"reads-header-only":          {kind: "does not read", seen: "TimeoutError M: the server to read the request"},
 		"closes-before-answer":       {kind: "lost before the answer", seen: "LostError before the answer"},
@@ -125,9 +125,8 @@ func statusWants() map[string]want {
 			wants[code+"-error-"+id] = foreign
 		}
 		wants[code+"-error"] = want{kind: "error of the server", seen: "RPCError -32603"}
-		cut := foreign // whatever of it has come
-		cut.later = true
-		wants[code+"-half-a-body-then-silence"] = cut
+		foreign.later = true
+		wants[code+"-half-a-body-then-silence"] = foreign // whatever of it has come
 	}
 	for _, name := range []string{"header-mismatch", "capability", "version"} {
 		for _, more := range []string{"", "-malformed"} {

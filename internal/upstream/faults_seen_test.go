@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/mcpcat-dev/mcpcat/mcp"
@@ -41,7 +40,17 @@ func seen(err error) string {
 		case *mcp.AddressError:
 			return "AddressError " + e.Reason
 		case *mcp.TimeoutError:
-			return "TimeoutError " + plain(e.Op)
+			return "TimeoutError " + plain(e.Op) + ": " + plain(e.Waiting)
+		case *mcp.StallError:
+			return "StallError " + e.Where
+		case *mcp.ExitError:
+			return "ExitError " + e.Status
+		case *mcp.LostError:
+			return "LostError " + e.Where
+		case *mcp.ConnectError:
+			return "ConnectError " + e.Reason
+		case *mcp.TLSError:
+			return "TLSError " + e.Reason
 		case *mcp.LimitError:
 			return "LimitError " + plain(e.What)
 		case *mcp.RPCError:
@@ -119,18 +128,14 @@ func troubles(err error) []string {
 func stderr(err error) string {
 	var lower *mcp.TransportError
 	var late *mcp.TimeoutError
+	var stall *mcp.StallError
 	switch {
 	case errors.As(err, &lower):
 		return lower.Stderr
 	case errors.As(err, &late):
 		return late.Stderr
+	case errors.As(err, &stall):
+		return stall.Stderr
 	}
 	return ""
-}
-
-// notYet are the errors that the table wants and that are not there yet.
-var notYet = []string{"TimeoutError", "StallError", "ExitError", "LostError", "ConnectError", "TLSError", "LimitError", notHTTP}
-
-func expected(seen string) bool {
-	return !slices.ContainsFunc(notYet, func(prefix string) bool { return strings.HasPrefix(seen, prefix) })
 }

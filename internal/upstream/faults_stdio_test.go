@@ -27,8 +27,8 @@ func stdioWants() map[string]want {
 		"closed-stdin":              {kind: "reads no more", seen: "TransportError send", undelivered: true, ends: true},
 		"never-reads":               {kind: "does not read", seen: "TimeoutError M: the server to read the request", undelivered: true, ends: true},
 		"closed-stdout":             {kind: "closed its output", seen: "ExitError ", ends: true},
-		"stderr-flood-then-exit":    {kind: "exited with 3", seen: "ExitError exit status 3", ends: true, stderr: `warning: \x1b[1mtide`},
-		"answer-without-line-end":   {kind: "exited with 0", seen: "ExitError exit status 0", ends: true},
+		"stderr-flood-then-exit":    {kind: "exited: exit status 3", seen: "ExitError exit status 3", ends: true, stderr: `warning: \x1b[1mtide`},
+		"answer-without-line-end":   {kind: "exited: exit status 0", seen: "ExitError exit status 0", ends: true},
 	}
 	for name, status := range map[string]string{"exit-0": "exit status 0", "exit-3": "exit status 3", "killed": "signal: killed"} {
 		w := want{kind: "exited: " + status, seen: "ExitError " + status, ends: true}

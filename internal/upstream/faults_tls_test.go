@@ -37,8 +37,8 @@ func tlsWants() map[string]want {
 		"garbage":                     refused("not tls"),
 		"handshake-silence":           late,
 		"handshake-half-then-silence": late,
-		"answer-not-encrypted":        {kind: "broken TLS", seen: notHTTP},
-		"broken-record":               {kind: "broken TLS", seen: notHTTP},
+		"answer-not-encrypted":        {kind: "not HTTP", seen: notHTTP},
+		"broken-record":               {kind: "lost before the answer", seen: "LostError before the answer"},
 		"name-unknown":                name("unknown host"),
 		"name-without-address":        name("unknown host"),
 		"name-server-fails":           name("other"),
@@ -52,12 +52,11 @@ func tlsWants() map[string]want {
 // http2Wants says what becomes of each fault of frames.
 func http2Wants() map[string]want {
 	const events = mcptest.StepEvents
-	lost := want{kind: "lost before the answer", seen: "LostError before the answer", at: at(events, lostEvents)}
-	lostBody := want{kind: "lost in the body", seen: "LostError in a JSON body", at: at(events, lostEvents)}
+	lost := want{kind: "lost before the answer", seen: "LostError before the answer", at: at(events, lostEvents), kinds: at(events, "lost in the stream")}
+	lostBody := want{kind: "lost in the body", seen: "LostError in a JSON body", at: at(events, lostEvents), kinds: at(events, "lost in the stream")}
 	silent := want{kind: "no answer", seen: noHeader}
 	return map[string]want{
 		"goaway":                   lost,
-		"goaway-unprocessed":       lost,
 		"goaway-calm":              silent,
 		"goaway-within-answer":     lostBody,
 		"reset-internal":           lost,
@@ -65,25 +64,26 @@ func http2Wants() map[string]want {
 		"reset-cancel":             lost,
 		"reset-none":               lost,
 		"reset-http11-required":    lost,
-		"reset-refused":            lost,
+		"refuses-always":           lost,
+		"goes-away-always":         lost,
 		"reset-within-answer":      lostBody,
 		"connection-reset":         lost,
 		"connection-closed":        lost,
 		"no-answer":                silent,
-		"frozen":                   silent,
+		"frozen":                   {kind: "no answer", seen: noHeader, later: true},
 		"header-then-silence":      {kind: "no body", seen: "TimeoutError M: a JSON body"},
 		"empty-data-flood":         {kind: "no body", seen: "TimeoutError M: a JSON body"},
-		"half-a-body-then-silence": {kind: "silence in the body", seen: "StallError a JSON body", at: at(events, "StallError an event")},
-		"half-a-body-then-end":     {kind: "JSON cut off", seen: "ProtocolError the body is not a JSON-RPC message (at P got the end of the text)", at: at(events, lostEvents)},
+		"half-a-body-then-silence": {kind: "silence in the body", seen: "StallError a JSON body", at: at(events, "StallError an event"), kinds: at(events, "silence in an event")},
+		"half-a-body-then-end":     {kind: "JSON cut off", seen: "ProtocolError the body is not a JSON-RPC message (at P got the end of the text)", at: at(events, lostEvents), kinds: at(events, "lost in the stream")},
 		"header-ends-stream":       {kind: "JSON cut off", seen: "ProtocolError the body is not a JSON-RPC message (at the top: got the end of the text)"},
-		"window-never-opened":      {kind: "does not read", seen: "TimeoutError M: the server to read the request", stuck: true},
+		"window-never-opened":      {kind: "does not read", seen: "TimeoutError M: the server to read the request", stuck: true, later: true},
 		"garbage-at-start":         {kind: "not HTTP", seen: notHTTP},
 		"ping-flood":               silent,
 		"settings-flood":           silent,
 		"window-flood":             silent,
 		"unknown-flood":            silent,
 		"interim-flood":            {kind: "header too long", seen: headerLimit},
-		"continuation-flood":       {kind: "header too long", seen: headerLimit},
+		"continuation-flood":       {kind: "not HTTP", seen: notHTTP},
 		"endless-body":             {kind: "body too long", seen: bodyLimit},
 		"frame-too-large":          {kind: "not HTTP", seen: notHTTP},
 		"data-on-stream-0":         {kind: "not HTTP", seen: notHTTP},
