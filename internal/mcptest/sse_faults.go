@@ -70,11 +70,11 @@ func sseFaults() []Fault {
 	slow.Steps = requests
 	// Without a pause, but no faster than a network: what it costs is bounded by time alone.
 	comments := notOpen(event("endless-comments", func(x *Exchange, _ Request, _ string) {
-		for x.Body(": "+strings.Repeat("tide ", 2000)+"\n\n") && x.Pause(time.Millisecond) {
+		for x.Body(": "+strings.Repeat("tide ", 400)+"\n\n") && x.Pause(time.Millisecond) {
 		}
 	}))
 	comment := notOpen(event("endless-comment", func(x *Exchange, _ Request, _ string) {
-		for x.Body(": "+strings.Repeat("tide ", 2000)) && x.Pause(time.Millisecond) {
+		for x.Body(": "+strings.Repeat("tide ", 400)) && x.Pause(time.Millisecond) {
 		}
 	}))
 	flood := endless("endless-events", `data: {"jsonrpc":"2.0","method":"notifications/harbour"}`+"\n\n")

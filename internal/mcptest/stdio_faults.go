@@ -80,7 +80,10 @@ func stdioMessages() []Fault {
 	late := instead("answer-after-cancellation", func(Request, string) string { return "" })
 	late.Steps = requests
 	late.stdio.cancelled = func(p *process, r Request) int {
-		p.say(answer(r) + "\n" + respond(r.ID, result(r)) + "\n")
+		if r.Method == "subscriptions/listen" {
+			p.say(acknowledge(r.ID) + "\n")
+		}
+		p.say(respond(r.ID, result(r)) + "\n")
 		return goOn
 	}
 	second := behind("second-answer", func(answer string) string { return answer + "\n" })
