@@ -2,9 +2,10 @@
 // call those tools, and turns them into plain Go values.
 //
 // It is the only package that knows HCL and cty: nothing of either leaves it, and wire JSON never enters it, because
-// cty normalises strings. It contacts nothing, starts nothing and writes nothing; it reads the catalog directory and
-// asks Options.Lookup for environment variables. Secrets leave the evaluator as secret.String with the reference they
-// came from, and no diagnostic, Endpoint or digest contains a secret value.
+// cty normalises strings. It contacts nothing, starts nothing and writes nothing; it reads the catalog directory and the
+// certificates and keys that a catalog names, and asks Options.Lookup for environment variables. Secrets leave the
+// evaluator as secret.String with the reference they came from, and no diagnostic, Endpoint or digest contains a secret
+// value.
 //
 // In the drawing it is a noun: observe, plan, gate and cli read catalogs, and catalog uses addr, diag, digest, secret
 // and strictjson only.
@@ -31,7 +32,8 @@ type Options struct {
 	// Dir is the catalog directory; "" is the current one.
 	Dir string
 	// Lookup returns the value of an environment variable, as os.LookupEnv does. It is asked for MCPCAT_VAR_<name> of
-	// each declared variable and for the names given to env(). Nil means that no variable is set.
+	// each declared variable, for the names given to env(), and where a server's proxy is that of the environment for the
+	// variables of ProxyVariables, whose credentials become secrets. Nil means that no variable is set.
 	Lookup func(name string) (string, bool)
 	// Vars are the values given on the command line, in their order there.
 	Vars []VarSource
@@ -39,8 +41,8 @@ type Options struct {
 	// and source from here, and sensitive ones have none. Applying a saved plan uses it, so that catalog and plan
 	// cannot differ by the environment.
 	Planned []VariableValue
-	// AllowMissingSecrets accepts sensitive variables without a value and unset environment variables in env(); the
-	// secrets concerned are then empty. For commands that contact nothing.
+	// AllowMissingSecrets accepts sensitive variables without a value, unset environment variables in env(), and private
+	// keys that are not there or may not be read; the secrets concerned are then empty. For commands that contact nothing.
 	AllowMissingSecrets bool
 	// LockPath overrides lock { path }; it obeys the same rules and is relative to the catalog directory.
 	LockPath string
