@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
+	"github.com/mcpcat-dev/mcpcat/internal/contact"
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 	"github.com/mcpcat-dev/mcpcat/internal/lock"
 	"github.com/mcpcat-dev/mcpcat/internal/plan"
@@ -83,7 +84,7 @@ func concat(lists ...[]cli.Flag) []cli.Flag {
 
 // makePlan loads catalog and lock, asks the servers and compares.
 func (a *app) makePlan(ctx context.Context, f contactFlags) (*plan.Plan, *catalog.Catalog, *lock.Lock, error) {
-	cat, warnings, err := a.loadCatalog(false)
+	cat, warnings, err := a.loadCatalog(f.mode == string(contact.None)) // secrets are for those who are contacted
 	if err != nil {
 		return nil, nil, nil, err
 	}

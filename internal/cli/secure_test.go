@@ -321,7 +321,10 @@ func TestTLSOfTheCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	contains(t, p.run(1, "plan", "-contact=all"), "The file that client_key_file names: no such file or directory.")
+	delete(p.env, "MCPCAT_VAR_secret")
 	p.run(0, "validate")
+	contains(t, p.run(5, "plan", "-contact=none"), "not contacted, because of -contact=none")
+	contains(t, p.run(1, "plan", "-contact=all"), `The variable "secret" has no default and no value`)
 
 	hidden := append(strings.Split(clientKey, "\n")[1:3], "canary-bearer-token", base64.StdEncoding.EncodeToString([]byte("canary-bearer-token")))
 	for _, text := range hidden {
