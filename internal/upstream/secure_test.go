@@ -149,6 +149,7 @@ func TestProxy(t *testing.T) {
 		"other kind":          {environment, env("HTTPS_PROXY", "socks5://s3cret.example:1080"), "!not supported"},
 		"other kind excepted": {environment, env("HTTPS_PROXY", "socks5://s3cret.example:1080", "NO_PROXY", "harbour.example"), ""},
 		"damaged":             {environment, env("HTTPS_PROXY", "http://s3cret example:3128"), "!want http://host:port"},
+		"unreadable":          {environment, env("HTTPS_PROXY", "http://s3cret%zz:3128"), "!want http://host:port"},
 		"with a path":         {environment, env("HTTPS_PROXY", "http://s3cret.example:3128/x"), "!want http://host:port"},
 	} {
 		tr, _, err := httpTransport(t, test.env, catalog.Options{}, "url = \"https://harbour.example:8443/mcp\"\negress {\nproxy = "+test.proxy+"\n}")
