@@ -2,10 +2,9 @@ package transport
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-
-	"github.com/tmaxmax/go-sse"
 
 	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
@@ -36,15 +35,16 @@ func (x *exchange) stream(body io.ReadCloser) (*jsonrpc.Message, error) {
 }
 
 func (x *exchange) response(events *eventReader) (*jsonrpc.Message, error) {
-	// The reader in between has counted already; what it hands over has at most one byte more.
-	for event, err := range sse.Read(events, &sse.ReadConfig{MaxEventSize: x.h.limits.MessageBytes + 64}) {
-		if err != nil {
+	for {
+		kind, data, err := events.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, &LostError{Where: x.where(), Err: errStreamEnded}
+		case err != nil:
 			return nil, x.watch.stalled(err, "an event", events.begun())
-		}
-		if event.Data == "" || (event.Type != "" && event.Type != "message") {
+		case len(data) == 0 || (kind != "" && kind != "message"):
 			continue
 		}
-		data := []byte(event.Data)
 		m, err := jsonrpc.Decode(data, x.h.limits.json())
 		if err != nil {
 			err = Redact(x.redact).decoding(err, data)
@@ -63,7 +63,6 @@ func (x *exchange) response(events *eventReader) (*jsonrpc.Message, error) {
 			x.call.Notify(m)
 		}
 	}
-	return nil, &LostError{Where: x.where(), Err: errStreamEnded}
 }
 
 // belongs refuses a notification that cannot be about the request. Notifications of unknown methods are left to the
@@ -107,12 +106,10 @@ func progressToken(request []byte) strictjson.Value {
 	return v
 }
 
-// eventReader passes a stream on in whole events: it returns nothing of an event before its blank line has come, leaves
-// out comments, and writes every line end as LF.
+// eventReader reads a stream event by event. Of an event before its blank line nothing is returned; comments are left out.
+// Every byte is looked at once however the stream is cut, and what is kept is bounded by the limit on an event.
 //
-// The parser behind it looks at its whole buffer anew whenever it gets some bytes, which for a large event that arrives
-// in small pieces is quadratic, and it keeps comments until a blank line. Here every byte is looked at once, and what is
-// kept is bounded by the limit on an event.
+// Spec: WHATWG HTML, server-sent events, parsing an event stream.
 type eventReader struct {
 	watch *watch
 	limit int // bytes of an event
@@ -122,30 +119,54 @@ type eventReader struct {
 	in    []byte // read and not looked at
 	bom   bool   // what could be a byte order mark has been dealt with
 	head  []byte // the part of a byte order mark that has been read
-	event []byte // the lines of the event under way, behind lead
-	lead  int
-	out   []byte // of the finished event, not returned yet; it shares its memory with event
+	event []byte // the lines of the event under way, with LF
 	line  int    // bytes of the line under way
 	mute  bool   // it is a comment
 	cr    bool   // the last line ended with CR: an LF that follows belongs to it
 	count int
-	err   error
 }
 
-// byteOrderMark is dropped at the beginning of a stream and nowhere else. The parser drops one at the beginning of what
-// it sees, so it is given one.
+// byteOrderMark is dropped at the beginning of a stream and nowhere else.
 const byteOrderMark = "\ufeff"
 
-func (e *eventReader) Read(p []byte) (int, error) {
-	for len(e.out) == 0 {
-		if e.err != nil {
-			return 0, e.err // what is left of an event without its blank line is dropped
-		}
-		e.err = e.fill()
+// next returns the kind and the data of the next event; the caller owns the data. Events without data are returned too.
+// The error is what the stream's Read returned, io.EOF at its end, or a *LimitError.
+func (e *eventReader) next() (kind string, data []byte, err error) {
+	if err := e.fill(); err != nil {
+		return "", nil, err // what is left of an event without its blank line is dropped
 	}
-	n := copy(p, e.out)
-	e.out = e.out[n:]
-	return n, nil
+	kind, data = eventFields(e.event)
+	if len(data) < handOver {
+		data = bytes.Clone(data)
+		e.event = e.event[:0]
+	} else {
+		e.event = nil
+	}
+	return kind, data, nil
+}
+
+// eventFields reads the lines of an event. The data stays where it is: the values of its lines are moved together.
+func eventFields(lines []byte) (kind string, data []byte) {
+	data = lines[:0]
+	has := false
+	for len(lines) > 0 {
+		line, rest, _ := bytes.Cut(lines, []byte("\n"))
+		lines = rest
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if len(value) > 0 && value[0] == ' ' {
+			value = value[1:]
+		}
+		switch string(name) {
+		case "data":
+			if has {
+				data = append(data, '\n')
+			}
+			data, has = append(data, value...), true
+		case "event":
+			kind = string(value)
+		}
+	}
+	return kind, data
 }
 
 // fill looks at input until an event is whole.
@@ -184,11 +205,21 @@ func (e *eventReader) start() {
 		e.in = append(e.head, e.in...)
 	}
 	e.bom = true
-	e.event, e.lead = append(e.event, byteOrderMark...), len(byteOrderMark)
 }
 
 // begun is how much of an event has come whose end has not.
-func (e *eventReader) begun() int { return len(e.event) - e.lead }
+func (e *eventReader) begun() int { return len(e.event) }
+
+// keep appends to the event under way. Memory is doubled, up to what the limit allows, so that an event costs a small
+// multiple of its size.
+func (e *eventReader) keep(text []byte) {
+	if need := len(e.event) + len(text); need > cap(e.event) {
+		fresh := make([]byte, len(e.event), max(need, min(2*cap(e.event), e.limit), 512))
+		copy(fresh, e.event)
+		e.event = fresh
+	}
+	e.event = append(e.event, text...)
+}
 
 // step takes in the input up to the next line end and reports whether that ended an event.
 func (e *eventReader) step() (whole bool, err error) {
@@ -212,7 +243,7 @@ func (e *eventReader) step() (whole bool, err error) {
 		if e.begun()+len(text) >= e.limit {
 			return false, &LimitError{What: "an event", Limit: int64(e.limit), Unit: "bytes"}
 		}
-		e.event = append(e.event, text...)
+		e.keep(text)
 	}
 	if i < 0 {
 		e.in = nil
@@ -226,15 +257,13 @@ func (e *eventReader) step() (whole bool, err error) {
 	case mute:
 		return false, nil
 	case !blank:
-		e.event = append(e.event, '\n')
+		e.keep([]byte{'\n'})
 		return false, nil
-	case len(e.event) == e.lead:
+	case len(e.event) == 0:
 		return false, nil
 	}
 	if e.count++; e.most > 0 && e.count > e.most {
 		return false, &LimitError{What: "an event stream", Limit: int64(e.most), Unit: "events"}
 	}
-	e.out = append(e.event, '\n')
-	e.event, e.lead = e.out[:0], 0 // written to again only after out has been handed over
 	return true, nil
 }
