@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 		"internal/view",
 	},
 	"internal/view":    {"internal/addr", "internal/diag", "internal/digest", "internal/lock", "internal/plan", "internal/strictjson", "internal/surface"},
-	"internal/term":    {},
+	"internal/term":    {"internal/procs"},
 	"internal/contact": {"internal/catalog", "internal/digest", "internal/lock", "internal/strictjson"},
 
 	"internal/observe": {"internal/catalog", "internal/digest", "internal/strictjson", "internal/surface", "internal/upstream", "mcp"},
@@ -54,7 +54,8 @@ var arrows = map[string][]string{
 
 	"internal/upstream":   {"internal/catalog", "internal/secret", "mcp"},
 	"mcp":                 {"internal/digest", "internal/jsonrpc", "internal/mcpheader", "internal/schema", "internal/strictjson", "internal/transport"},
-	"internal/transport":  {"internal/jsonrpc", "internal/mcpheader", "internal/strictjson"},
+	"internal/transport":  {"internal/jsonrpc", "internal/mcpheader", "internal/procs", "internal/strictjson"},
+	"internal/procs":      {},
 	"internal/jsonrpc":    {"internal/strictjson"},
 	"internal/mcpheader":  {"internal/strictjson"},
 	"internal/schema":     {"internal/strictjson"},
@@ -64,6 +65,8 @@ var arrows = map[string][]string{
 	"internal/arch":     {},
 	"internal/casetest": {},
 	"internal/mcptest":  {"internal/strictjson"},
+
+	"internal/procs/procstest": {},
 }
 
 // owners says which packages may import a library; every other package of the module may not.
@@ -77,7 +80,7 @@ var owners = map[string][]string{
 	"github.com/vbauerster/mpb/v8":             {"internal/term"},
 	"golang.org/x/net":                         {"internal/upstream"}, // what the proxy variables of the environment mean
 	"golang.org/x/tools":                       {"internal/arch"},
-	"os/exec":                                  {"internal/transport", "internal/contact"}, // contact looks a command up and starts none
+	"os/exec":                                  {"internal/transport", "internal/contact", "internal/procs/procstest"}, // contact looks a command up and starts none
 	"github.com/modelcontextprotocol/go-sdk":   {},
 	"github.com/mark3labs/mcp-go":              {},
 }
