@@ -25,6 +25,11 @@ type Transport interface {
 
 // StdioTransport starts a command and speaks with it over its standard input and output, one message per line.
 //
+// With the command end the processes that it has started: on Linux also those that have left its process group, on
+// Windows all, by a job object, elsewhere those of its process group. What escapes is a process that on Linux has left
+// parent, group, session and environment before it was first looked at, one that runs as another user, and what another
+// program has started on request. docs/mcp.md, "Processes", has the order and the times.
+//
 // Spec: 2026-07-28 basic/transports/stdio.
 type StdioTransport struct {
 	Command string   // a path, or a name that is looked up in PATH
@@ -34,8 +39,8 @@ type StdioTransport struct {
 	// left the process group are found and ended with the child.
 	Env []string
 	Dir string // working directory, "" for this process's
-	// Grace is how long Close waits for the child to end by itself once its input is closed, before the process group is
-	// killed. 0 means the default of 2 s.
+	// Grace is how long Close waits for the child to end by itself once its input is closed, before it and all that it
+	// has started are asked to end, and a second later killed. 0 means the default of 2 s.
 	Grace  time.Duration
 	Limits Limits
 }

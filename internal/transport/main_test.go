@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/procs/procstest"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
@@ -43,10 +43,16 @@ func child(role string) int {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 		serve(in)
 		time.Sleep(time.Hour)
-	case "descendants": // leaves processes behind: arg is the file for their numbers
-		if err := descendants(arg); err != nil {
+	case "descendants", "descendants-stubborn": // starts helpers: token, list of those there, kinds
+		a := strings.Split(arg, ":")
+		if err := procstest.Spawn(a[0], a[1], strings.Split(a[2], ",")...); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
+		}
+		if name == "descendants-stubborn" {
+			signal.Ignore(syscall.SIGTERM)
+			serve(in)
+			time.Sleep(time.Hour)
 		}
 	case "deaf": // never reads
 		time.Sleep(time.Hour)
@@ -55,17 +61,6 @@ func child(role string) int {
 		time.Sleep(time.Hour)
 	case "sleep":
 		time.Sleep(time.Hour)
-	case "daemonise": // starts a sleeper, leaves its number in arg and ends
-		self, err := os.Executable()
-		if err != nil {
-			return 1
-		}
-		c := exec.Command(self)
-		c.Env = append(os.Environ(), childVar+"=sleep")
-		if c.Start() != nil || os.WriteFile(arg, []byte(fmt.Sprint(c.Process.Pid)), 0o600) != nil {
-			return 1
-		}
-		return 0
 	case "floor": // as little as a server can do
 		floor(in)
 		return 0
@@ -160,40 +155,6 @@ func httpFloor(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", fmt.Sprint(len(answer)))
 	w.Write(answer)
-}
-
-// descendants starts one plain child, one in a session of its own, and one that has also lost its parent.
-func descendants(list string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	start := func(attr *syscall.SysProcAttr, role string) (*exec.Cmd, error) {
-		c := exec.Command(self)
-		c.Env = append(os.Environ(), childVar+"="+role)
-		c.SysProcAttr = attr
-		return c, c.Start()
-	}
-	var pids []string
-	for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
-		c, err := start(attr, "sleep")
-		if err != nil {
-			return err
-		}
-		pids = append(pids, fmt.Sprint(c.Process.Pid))
-	}
-	middle, err := start(&syscall.SysProcAttr{Setsid: true}, "daemonise:"+list+".daemon")
-	if err != nil {
-		return err
-	}
-	if err := middle.Wait(); err != nil {
-		return err
-	}
-	daemon, err := os.ReadFile(list + ".daemon")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(list, []byte(strings.Join(append(pids, string(daemon)), "\n")), 0o600)
 }
 
 // childConfig starts this test binary in the role.

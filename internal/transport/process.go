@@ -12,16 +12,26 @@ import (
 	"time"
 
 	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
+	"github.com/mcpcat-dev/mcpcat/internal/procs"
 )
 
-// DefaultGrace is how long a server gets to end by itself after its stdin was closed.
-const DefaultGrace = 2 * time.Second
-
+// The times of an end, in this order. A server that ends by itself when its stdin is closed meets none of them, and Close
+// then returns as soon as it is gone; one that does nothing is gone after DefaultGrace and termTime. What keeps the
+// connection's goroutines, its pipes for example, is given up after settle.
 const (
-	// termTime is how long a process has to end after it was asked to terminate, before it is killed.
+	// DefaultGrace is how long a server gets to end by itself after its stdin was closed. Then all of its tree is sent
+	// SIGTERM, where there is such a thing.
+	DefaultGrace = 2 * time.Second
+	// termTime is how long the server has to end then. After that all of its tree is killed.
 	termTime = time.Second
-	// killTime is how long the end of a killed process is waited for.
+	// killTime is how long the end of a killed server is waited for. A process in an uninterruptible wait of the kernel
+	// may not be gone after it; it is left to end by itself.
 	killTime = 2 * time.Second
+	// leftTime is how long what a server has left behind gets after SIGTERM, once the server itself has ended. After that
+	// it is killed.
+	leftTime = 200 * time.Millisecond
+	// sweepTime bounds how long the processes of a tree are killed again because they start new ones.
+	sweepTime = time.Second
 )
 
 // StdioConfig says which process to start.
@@ -31,7 +41,8 @@ type StdioConfig struct {
 	Command string
 	Args    []string
 	// Env is the whole environment of the child as "NAME=value"; nil is an empty one. On Linux one more variable is
-	// added, MCPCAT_PROCESS_TREE with a random value, by which processes are found that have left their parent.
+	// added, MCPCAT_PROCESS_TREE with a random value, by which processes are found that have left their parent. In a
+	// process that carries it itself the value has the one of that in front.
 	Env []string
 	// Dir is the working directory, "" the current one.
 	Dir string
@@ -47,8 +58,18 @@ type StdioConfig struct {
 // StartStdio starts a server and returns the connection to it. The process outlives ctx, which only guards the start; it
 // ends with Close, or when the connection fails. It leads a process group of its own.
 //
-// When the process ends, so does everything it has started: on Linux the processes of its group, its descendants and
-// all that carry its MCPCAT_PROCESS_TREE; on other Unix systems its group; on Windows the process alone.
+// When the process ends, so does everything it has started, asked with SIGTERM first:
+//
+//   - on Linux the processes of its group, its descendants, the sessions they have made, and all that carry its
+//     MCPCAT_PROCESS_TREE, also when they have lost their parent;
+//   - on Windows all of its job object, which is its whole tree; there is no SIGTERM, they are killed;
+//   - on other Unix systems its process group.
+//
+// These escape: on Linux a process that has left parent, group and session and has changed its environment before it was
+// first looked at (the tree is looked at when the connection ends and when the process does), unless this process adopts
+// orphans; a process that runs as another user, which may not be signalled; what another program starts on request, such
+// as a service manager, a container engine or at. If this process is killed by SIGKILL nobody ends them; servers then read
+// the end of their stdin.
 //
 // The error is an *Error with Op "start", or ctx's.
 func StartStdio(ctx context.Context, c StdioConfig) (*Stdio, error) {
@@ -69,7 +90,10 @@ func StartStdio(ctx context.Context, c StdioConfig) (*Stdio, error) {
 		_, _ = io.Copy(s.stderr, p.stderr) // ends when the stream does or is closed
 	})
 	s.wg.Go(func() {
-		p.wait()
+		select {
+		case <-p.exited:
+		case <-p.abandoned:
+		}
 		// What the process has written is still read. A stranger that holds the pipe open does not hold the calls.
 		wait := time.NewTimer(settle)
 		defer wait.Stop()
@@ -85,10 +109,12 @@ func StartStdio(ctx context.Context, c StdioConfig) (*Stdio, error) {
 // process is a running child and our ends of its pipes.
 type process struct {
 	cmd                   *exec.Cmd
+	child                 *procs.Child
 	stdin, stdout, stderr *os.File
 	grace                 time.Duration
 	tree                  *tree
-	exited                chan struct{} // closed when the process has been reaped and its tree killed
+	exited                chan struct{} // closed when the process has been reaped and its tree ended
+	abandoned             chan struct{} // closed when it did not end although it was killed
 }
 
 func start(c StdioConfig) (*process, error) {
@@ -96,7 +122,7 @@ func start(c StdioConfig) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", c.Command, err)
 	}
-	p := &process{grace: c.Grace, exited: make(chan struct{})}
+	p := &process{grace: c.Grace, exited: make(chan struct{}), abandoned: make(chan struct{})}
 	if p.grace <= 0 {
 		p.grace = DefaultGrace
 	}
@@ -130,7 +156,7 @@ func start(c StdioConfig) (*process, error) {
 	open(&p.stderr, 2, false)
 	if err == nil {
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
-		err = p.cmd.Start()
+		err = p.launch(mark)
 	}
 	if err != nil {
 		for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
@@ -140,8 +166,26 @@ func start(c StdioConfig) (*process, error) {
 		}
 		return nil, fmt.Errorf("%q: %w", c.Command, reason(err))
 	}
-	p.tree = newTree(p.cmd.Process, mark)
+	go p.wait() // ends with the process: not within Close if that cannot be ended
 	return p, nil
+}
+
+// launch starts the command and takes hold of what will be its tree.
+func (p *process) launch(mark string) (err error) {
+	p.child, err = procs.Start(func() (int, error) {
+		if err := p.cmd.Start(); err != nil {
+			return 0, err
+		}
+		return p.cmd.Process.Pid, nil
+	})
+	if err != nil {
+		return err
+	}
+	if p.tree, err = newTree(p.cmd.Process, p.child, mark); err != nil {
+		_ = p.cmd.Process.Kill() // it has done nothing yet, and may have ended
+		_ = p.child.Wait(p.cmd.Wait)
+	}
+	return err
 }
 
 // resolve finds the program of a command once, so that the file that was found is the one that runs.
@@ -184,7 +228,7 @@ func reason(err error) error {
 // wait returns when the process has ended, everything it has left behind is killed, and it is reaped.
 func (p *process) wait() {
 	p.tree.awaitExit()
-	_ = p.cmd.Wait() // the way it ended is in ProcessState
+	_ = p.child.Wait(p.cmd.Wait) // the way it ended is in ProcessState
 	p.tree.reaped()
 	close(p.exited)
 }
@@ -197,8 +241,8 @@ func (p *process) status() (text string, code int) {
 	return p.cmd.ProcessState.String(), p.cmd.ProcessState.ExitCode()
 }
 
-// stop waits for the process to end by itself, then terminates and kills it and its tree. It returns within grace,
-// termTime and killTime together.
+// stop waits for the process to end by itself, then terminates and kills it and its tree. It is called once and returns
+// within grace, termTime, sweepTime and killTime together.
 func (p *process) stop(grace time.Duration) {
 	if p.ends(grace) {
 		return
@@ -208,7 +252,9 @@ func (p *process) stop(grace time.Duration) {
 		return
 	}
 	p.tree.kill()
-	p.ends(killTime)
+	if !p.ends(killTime) {
+		close(p.abandoned)
+	}
 }
 
 func (p *process) ends(within time.Duration) bool {

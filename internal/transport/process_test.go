@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,44 +50,6 @@ func alive(pid int) bool {
 	}
 	_, rest, _ := strings.Cut(string(b), ") ")
 	return rest != "" && rest[0] != 'Z' && rest[0] != 'X'
-}
-
-func TestCloseLeavesNoDescendant(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux finds processes that have left their group")
-	}
-	rounds := 5
-	if testing.Short() {
-		rounds = 1
-	}
-	for range rounds {
-		list := filepath.Join(t.TempDir(), "pids")
-		s := startChild(t, childConfig(t, "descendants:"+list))
-		if _, err := s.Do(t.Context(), call(1, "server/discover")); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids := strings.Fields(string(b))
-		if len(pids) != 3 {
-			t.Fatalf("descendants: %q, want three", b)
-		}
-		for _, p := range pids {
-			if pid, _ := strconv.Atoi(p); !alive(pid) {
-				t.Fatalf("descendant %s is not alive before Close", p)
-			}
-		}
-		begin := time.Now()
-		s.Close()
-		t.Logf("Close took %v", time.Since(begin))
-		for i, p := range pids {
-			if pid, _ := strconv.Atoi(p); alive(pid) {
-				t.Errorf("descendant %d of 3 (%s) is alive after Close", i+1, p)
-			}
-		}
-	}
 }
 
 func TestStubbornChildIsKilled(t *testing.T) {

@@ -1,72 +1,71 @@
 package transport
 
 import (
-	"bytes"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"io"
 	"os"
-	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpcat-dev/mcpcat/internal/procs"
 )
 
-// markName is the environment variable that every process of a tree inherits.
-const markName = "MCPCAT_PROCESS_TREE"
-
-const (
-	// sweepTime bounds the killing of what a process has left behind.
-	sweepTime = time.Second
-	// environBytes is how much of a process's environment is looked at.
-	environBytes = 256 << 10
-)
-
-// newMark returns the variable that marks a tree, and the environment with it in front.
-func newMark(env []string) (mark string, with []string) {
-	var random [12]byte
-	_, _ = rand.Read(random[:]) // never fails
-	mark = markName + "=" + hex.EncodeToString(random[:])
-	return mark, append([]string{mark}, slices.DeleteFunc(slices.Clone(env), func(v string) bool {
-		return len(v) > len(markName) && v[:len(markName)+1] == markName+"="
-	})...)
-}
+// looks is how often the table of processes is read again because a process ended, or began, while it was looked at.
+const looks = 20
 
 func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// tree is a process and all that it has started. A process belongs to it if it is of the leader's group, descends from a
-// member, is of a session that a member leads, carries the mark in its environment, or was seen as a member before. So a
-// process is found even if it has changed its group and session and has lost its parent, unless it has changed its
-// environment as well before it was seen for the first time.
+// tree is a process, its leader, and all that it has started. That a process belongs to it is known from any of these:
+//
+//   - its parent is a member, or was when it was last seen;
+//   - it is of the leader's process group, or of a group that a member leads;
+//   - it is of a session of a member other than the one in which the leader began: a session is only inherited, or made;
+//   - its environment carries the tree's mark;
+//   - it was adopted by this process, and no other child can have left it (procs.Child.Sole).
+//
+// So a process is found even if it has changed group and session and lost its parent, unless it has changed its
+// environment as well before it was seen for the first time. None of these can be true of a process that another child
+// of this program has started. That a process once was a member is only believed of the same number and start time.
 type tree struct {
-	pid   int
-	mark  []byte
-	begun uint64 // the leader's start time, in clock ticks since boot; 0 if not known
+	pid     int
+	mark    string
+	child   *procs.Child
+	begun   uint64 // the leader's start time; 0 if not known
+	session int    // the leader's session when it was started; 0 if not known
 
-	mu   sync.Mutex
-	seen map[int]uint64 // start times of members, the leader left out
-	over bool           // the leader may be reaped: its number is not ours any more
+	mu    sync.Mutex
+	seen  map[int]uint64 // start times of members, the leader left out
+	blank map[int]uint64 // start times of strangers that once showed no environment
+	over  bool           // the leader may be reaped: its number is not ours any more
 }
 
-func newTree(leader *os.Process, mark string) *tree {
-	t := &tree{pid: leader.Pid, mark: []byte(mark), seen: map[int]uint64{}}
-	if p, ok := readStat(leader.Pid); ok {
-		t.begun = p.begun
+func newTree(leader *os.Process, child *procs.Child, mark string) (*tree, error) {
+	t := &tree{pid: leader.Pid, child: child, mark: mark, seen: map[int]uint64{}, blank: map[int]uint64{}}
+	if p, ok := procs.Look(leader.Pid); ok {
+		t.begun, t.session = p.Begun, p.Session
 	}
-	return t
+	return t, nil
 }
 
-// awaitExit returns when the leader has ended and what was left of the tree has been killed. The leader is not reaped
-// yet, so its number cannot be another process's or group's.
+// awaitExit returns when the leader has ended and what was left of the tree has been ended. The leader is not reaped yet,
+// so its number cannot be another process's or group's.
 func (t *tree) awaitExit() {
 	if !t.pollExit() {
 		t.ended(0)
 	}
-	t.kill()
+	now := t.members()
+	if len(now.living) > 0 {
+		asked := t.signal(now.living, unix.SIGTERM, unix.SIGCONT)
+		procs.AwaitEnd(asked, leftTime)
+		now.whole = false
+	}
+	if !now.whole {
+		now = t.end()
+	}
+	t.group(unix.SIGKILL) // also where there is no procfs
+	procs.Reap(now.dead)
 	t.mu.Lock()
 	t.over = true
 	t.mu.Unlock()
@@ -107,162 +106,156 @@ func (t *tree) note() { t.members() }
 
 // terminate asks all processes of the tree to end.
 func (t *tree) terminate() {
-	members := t.members()
-	t.signalGroup(unix.SIGTERM)
+	t.signal(t.members().living, unix.SIGTERM, unix.SIGCONT) // one that was stopped must run to end
+}
+
+// kill kills all processes of the tree.
+func (t *tree) kill() { t.end() }
+
+// end kills all processes of the tree, and again what they have started meanwhile, for no longer than sweepTime. It
+// returns what it saw last.
+func (t *tree) end() members {
+	end := time.Now().Add(sweepTime)
+	for again, pause := 0, 200*time.Microsecond; ; {
+		now := t.members()
+		mortal := t.signal(now.living, unix.SIGKILL)
+		left := time.Until(end)
+		switch {
+		case left <= 0:
+			return now
+		case len(mortal) > 0:
+			procs.AwaitEnd(mortal, min(left, moment))
+		case now.whole || again >= looks:
+			return now
+		default:
+			again++
+			time.Sleep(pause) // for an exec that was under way
+			pause = min(2*pause, 5*time.Millisecond)
+		}
+	}
+}
+
+// moment is how long the end of killed processes is waited for before the table is looked at again.
+const moment = 100 * time.Millisecond
+
+// signal sends signals to the leader's group, at once and as a whole, so that no process escapes by forking, and then to
+// the members that are not of it. It returns the members that a signal can reach: others run as another user.
+func (t *tree) signal(members []procs.Process, sigs ...unix.Signal) (reached []procs.Process) {
+	t.group(sigs...)
 	for _, p := range members {
-		if p.group != t.pid {
-			t.signal(p, unix.SIGTERM)
+		theirs := sigs
+		if p.Group == t.pid {
+			theirs = []unix.Signal{0} // had it
+		}
+		if err := p.Signal(theirs...); !errors.Is(err, unix.EPERM) {
+			reached = append(reached, p)
 		}
 	}
+	return reached
 }
 
-// kill kills all processes of the tree, and again what they have started meanwhile.
-func (t *tree) kill() {
-	members := t.members()
-	for end, pause := time.Now().Add(sweepTime), 200*time.Microsecond; ; {
-		t.signalGroup(unix.SIGKILL) // also where there is no /proc to find members in
-		if len(members) == 0 {
-			return
-		}
-		for _, p := range members {
-			t.signal(p, unix.SIGKILL)
-		}
-		if time.Now().After(end) {
-			return
-		}
-		time.Sleep(pause)
-		pause = min(2*pause, 20*time.Millisecond)
-		members = t.members()
-	}
-}
-
-func (t *tree) signalGroup(sig unix.Signal) {
+func (t *tree) group(sigs ...unix.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.over {
-		_ = unix.Kill(-t.pid, sig) // it has at least the leader, which may be a zombie
+	for _, sig := range sigs {
+		if !t.over {
+			_ = unix.Kill(-t.pid, sig) // it has at least the leader, which may be a zombie
+		}
 	}
 }
 
-// signal sends sig to exactly the process that was seen, not to one that has got its number since.
-func (t *tree) signal(p stat, sig unix.Signal) {
-	fd, err := unix.PidfdOpen(p.pid, 0)
+// members is what was seen of a tree at one time.
+type members struct {
+	living, dead []procs.Process // the dead have not been waited for
+	whole        bool            // false if one may be missing that a look a moment later would find
+}
+
+// members returns the processes of the tree. Where there is no procfs, it finds none, and the leader's group is all that
+// can be signalled.
+func (t *tree) members() members {
+	all, whole, err := procs.Since(t.begun) // older processes cannot have been started by the leader
 	if err != nil {
-		if errors.Is(err, unix.ENOSYS) {
-			_ = unix.Kill(p.pid, sig)
-		}
-		return
+		return members{whole: true}
 	}
-	defer unix.Close(fd)
-	if now, ok := readStat(p.pid); ok && now.begun == p.begun {
-		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
-	}
-}
-
-// members returns the living processes of the tree.
-func (t *tree) members() []stat {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	self := os.Getpid()
-	var all []stat
-	for _, pid := range processes() {
-		// Older processes cannot have been started by the leader.
-		if p, ok := readStat(pid); ok && pid != self && p.begun >= t.begun {
-			all = append(all, p)
+	now := t.judge(all, os.Getpid(), t.child.Sole(), func(pid int) sign { return signOf(pid, t.mark) })
+	now.whole = now.whole && whole
+	return now
+}
+
+// judge finds the members among all processes that began with the leader or later. self is this process; sole says that
+// all it has adopted is of this tree. look says what a process's environment shows of the mark.
+func (t *tree) judge(all []procs.Process, self int, sole bool, look func(pid int) sign) members {
+	f := finding{in: make(map[int]bool, len(all)), sessions: map[int]bool{}, session: t.session}
+	for _, p := range all {
+		begun, known := t.seen[p.PID]
+		if p.PID == self {
+			continue
+		}
+		if p.PID == t.pid && p.Begun == t.begun || p.Group == t.pid && !t.over || known && begun == p.Begun || sole && p.Parent == self {
+			f.add(p)
 		}
 	}
-	in := make(map[int]bool, len(all))
+	f.grow(all)
+	now := members{whole: true}
 	for _, p := range all {
-		begun, known := t.seen[p.pid]
-		in[p.pid] = p.pid == t.pid || p.group == t.pid || (known && begun == p.begun) || (!p.dead && t.marked(p.pid))
-	}
-	for grown := true; grown; {
-		grown = false
-		for _, p := range all {
-			if !in[p.pid] && (in[p.parent] || in[p.session]) {
-				in[p.pid], grown = true, true
+		if f.in[p.PID] || p.Dead || p.PID == self {
+			continue
+		}
+		switch look(p.PID) {
+		case marked:
+			f.add(p)
+		case early:
+			now.whole = false
+		case blank:
+			// For a moment an exec looks like this, too.
+			if t.blank[p.PID] != p.Begun {
+				t.blank[p.PID], now.whole = p.Begun, false
 			}
 		}
 	}
+	f.grow(all)
 	clear(t.seen)
-	members := all[:0]
 	for _, p := range all {
-		if !in[p.pid] {
+		if !f.in[p.PID] {
 			continue
 		}
-		if p.pid != t.pid {
-			t.seen[p.pid] = p.begun
+		if p.PID != t.pid {
+			t.seen[p.PID] = p.Begun
 		}
-		if !p.dead {
-			members = append(members, p)
-		}
-	}
-	return members
-}
-
-func (t *tree) marked(pid int) bool {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	env, _ := io.ReadAll(io.LimitReader(f, environBytes)) // a process that ends meanwhile is no member any more
-	return bytes.HasPrefix(env, append(t.mark[:len(t.mark):len(t.mark)], 0)) ||
-		bytes.Contains(env, slices.Concat([]byte{0}, t.mark, []byte{0}))
-}
-
-// stat is what /proc says about a process.
-type stat struct {
-	pid, parent, group, session int
-	begun                       uint64
-	dead                        bool // a zombie
-}
-
-func processes() []int {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what could be read is better than nothing
-	pids := make([]int, 0, len(names))
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
+		if p.Dead {
+			now.dead = append(now.dead, p)
+		} else {
+			now.living = append(now.living, p)
 		}
 	}
-	return pids
+	return now
 }
 
-func readStat(pid int) (stat, bool) {
-	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return stat{}, false
+// finding is the members that were found so far.
+type finding struct {
+	in       map[int]bool
+	sessions map[int]bool // sessions that were made within the tree
+	session  int          // the one in which the leader began, 0 if not known
+	grown    bool
+}
+
+func (f *finding) add(p procs.Process) {
+	f.in[p.PID], f.grown = true, true
+	if f.session != 0 && p.Session != f.session && p.Session != 0 {
+		f.sessions[p.Session] = true
 	}
-	defer unix.Close(fd)
-	var buf [1024]byte
-	n, err := unix.Read(fd, buf[:])
-	if err != nil {
-		return stat{}, false
+}
+
+// grow adds what belongs to members by parent, group or session.
+func (f *finding) grow(all []procs.Process) {
+	for f.grown {
+		f.grown = false
+		for _, p := range all {
+			if !f.in[p.PID] && (f.in[p.Parent] || f.in[p.Group] || f.sessions[p.Session]) {
+				f.add(p)
+			}
+		}
 	}
-	// pid (name) state ppid pgrp session ...; the name may hold anything, also a parenthesis.
-	line := buf[:max(n, 0)]
-	i := bytes.LastIndexByte(line, ')')
-	if i < 0 {
-		return stat{}, false
-	}
-	fields := bytes.Fields(line[i+1:])
-	if len(fields) < 20 {
-		return stat{}, false
-	}
-	number := func(i int) int {
-		v, _ := strconv.Atoi(string(fields[i])) // the kernel writes numbers
-		return v
-	}
-	begun, _ := strconv.ParseUint(string(fields[19]), 10, 64)
-	state := fields[0][0]
-	return stat{
-		pid: pid, parent: number(1), group: number(2), session: number(3), begun: begun,
-		dead: state == 'Z' || state == 'X' || state == 'x',
-	}, true
 }

@@ -1,10 +1,12 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package transport
 
 import (
 	"os"
 	"syscall"
+
+	"github.com/mcpcat-dev/mcpcat/internal/procs"
 )
 
 // newMark returns the environment of the child.
@@ -15,7 +17,9 @@ func sysProcAttr() *syscall.SysProcAttr { return nil }
 // tree is the process alone. Processes that it has started are not found and may outlive it.
 type tree struct{ leader *os.Process }
 
-func newTree(leader *os.Process, _ string) *tree { return &tree{leader: leader} }
+func newTree(leader *os.Process, _ *procs.Child, _ string) (*tree, error) {
+	return &tree{leader: leader}, nil
+}
 
 func (t *tree) awaitExit() {}
 

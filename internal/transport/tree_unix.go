@@ -5,6 +5,8 @@ package transport
 import (
 	"os"
 	"syscall"
+
+	"github.com/mcpcat-dev/mcpcat/internal/procs"
 )
 
 // newMark returns the environment of the child. Other processes' environments cannot be looked at here.
@@ -15,7 +17,9 @@ func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: t
 // tree is a process group. A process that has left the group is not found.
 type tree struct{ pid int }
 
-func newTree(leader *os.Process, _ string) *tree { return &tree{pid: leader.Pid} }
+func newTree(leader *os.Process, _ *procs.Child, _ string) (*tree, error) {
+	return &tree{pid: leader.Pid}, nil
+}
 
 // awaitExit returns at once: here the end of the leader is only learnt by reaping it.
 func (t *tree) awaitExit() {}
