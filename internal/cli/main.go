@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"syscall"
 
 	"github.com/agext/levenshtein"
 	cli "github.com/urfave/cli/v3"
@@ -146,7 +147,7 @@ func (a *app) report(err error) {
 	if !errors.As(err, &e) {
 		e = &exitError{code: exitFailed, diags: diag.List{{Severity: diag.Error, Code: "failed", Summary: "Command failed", Detail: diag.Escape(err.Error())}}}
 	}
-	if e.told {
+	if e.told || errors.Is(err, syscall.EPIPE) { // whoever read the output has had enough, as head does
 		return
 	}
 	if a.flags.json || a.wantsJSON {

@@ -27,17 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // runProgram is cmd/mcpcat.
-func runProgram() {
-	process, err := term.Current()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	ctx, stop := term.Interruptible(context.Background())
-	code := cli.Main(ctx, os.Args[1:], process)
-	stop()
-	os.Exit(code)
-}
+func runProgram() { os.Exit(term.Run(cli.Main)) }
 
 // TestScript runs every story under testdata/script.
 func TestScript(t *testing.T) {

@@ -1,7 +1,9 @@
-// Package term is the door to the process: standard streams, terminal, environment, directories and signals.
+// Package term is the door to the process: standard streams, terminal, environment, directories, signals, and the
+// processes that it leaves behind.
 //
-// cmd/mcpcat makes one Process and hands it to internal/cli; nothing else in the module touches os.Stdin, os.Stdout,
-// os.Stderr, the environment or signals. It decides nothing about mcpcat. See docs/architecture.md, row "process".
+// cmd/mcpcat calls Run, which makes one Process and hands it to internal/cli; nothing else in the module touches os.Stdin,
+// os.Stdout, os.Stderr, the environment or signals. It decides nothing about mcpcat. See docs/architecture.md, row
+// "process".
 package term
 
 import (
@@ -12,11 +14,9 @@ import (
 	"io"
 	"log"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 
 	"golang.org/x/term"
 )
@@ -147,35 +147,3 @@ func (p *Process) Ask(ctx context.Context, prompt string) (string, error) {
 		return "", ctx.Err()
 	}
 }
-
-// Interruptible returns a context that ends at the first interrupt or termination signal, with a cause that Interrupted
-// recognises. A second signal ends the process at once with ExitInterrupted. The returned function stops listening.
-func Interruptible(parent context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() {
-		for first := true; ; first = false {
-			select {
-			case <-signals:
-				if !first {
-					os.Exit(ExitInterrupted)
-				}
-				cancel(errInterrupted)
-			case <-done:
-				return
-			}
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(done)
-		cancel(context.Canceled)
-	}
-}
-
-var errInterrupted = errors.New("interrupted")
-
-// Interrupted reports whether ctx ended because of a signal.
-func Interrupted(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errInterrupted) }
