@@ -256,10 +256,12 @@ func TestTLSOfTheCatalog(t *testing.T) {
 	p := newSecurePlace(t)
 	p.env["MCPCAT_VAR_secret"] = "canary-bearer-token"
 	clientCert, clientKey := ca.leaf()
-	strangeCert, _ := other.leaf()
+	strangeCert, strangeKey := other.leaf()
 	p.write("ca.pem", ca.pem)
 	p.write("other.pem", other.pem)
 	p.write("client.pem", clientCert)
+	p.write("strange.pem", strangeCert)
+	strangePath := p.write("../keys/strange.key", strangeKey)
 	keyPath := p.write("../keys/client.key", clientKey)
 
 	trusted, pinned := "ca_file = \"ca.pem\"\n", fmt.Sprintf("pin_sha256 = [%q, %q]\n", pinOf(t, strangeCert), pinOf(t, certificate))
@@ -277,6 +279,9 @@ func TestTLSOfTheCatalog(t *testing.T) {
 		"other name":            {[]string{block(trusted, client, "server_name = \"ledger.example\"\n")}, []string{"certificate is for another name", "server_name says"}},
 		"other key":             {[]string{block(trusted, client, fmt.Sprintf("pin_sha256 = %q\n", pinOf(t, strangeCert)))}, []string{"no certificate of the server's chain has a pinned key", "put the new one into pin_sha256"}},
 		"no client certificate": {[]string{block(trusted, pinned)}, []string{"server refuses the client certificate", "client_cert_file ="}},
+		"other client certificate": {[]string{block(trusted, fmt.Sprintf("client_cert_file = \"strange.pem\"\nclient_key_file = %q\n", strangePath))}, []string{
+			"server refuses the client certificate", "It was shown that of client_cert_file",
+		}},
 	} {
 		p.catalog(s.URL+"/mcp", append(test.blocks, private, bearers)...)
 		out := p.run(5, "plan", "-contact=all")

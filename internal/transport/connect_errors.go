@@ -282,8 +282,28 @@ const notEstablished = "http2: client conn could not be established"
 // certificateRefused reports whether err says that the server does not take the client's certificate. In TLS 1.3 it says so
 // after the handshake, and what the client has written meanwhile may turn the alert into a plain reset.
 func (x *exchange) certificateRefused(err error) bool {
-	return clientRefused(err, false) || (x.h.bare.Load() && x.where() == "before the answer" && (broken(err) || said(err) == notEstablished))
+	if clientRefused(err, false) {
+		return true
+	}
+	if x.where() != "before the answer" {
+		return false
+	}
+	var op *net.OpError
+	k := x.h.unjudged.Load()
+	switch {
+	case x.h.bare.Load():
+		return broken(err) || said(err) == notEstablished
+	case k == nil || k.received.Load() > alertBytes:
+		return false // it had more to say than an alert
+	}
+	// What ends a read is read behind the alert, so that there was none.
+	return said(err) == notEstablished || (errors.As(err, &op) && op.Op == "write")
 }
+
+// alertBytes is the length of an alert of TLS 1.3: a header of 5 bytes, 2 of content, 1 for its type, 16 of authentication.
+//
+// Spec: RFC 8446 section 5.2.
+const alertBytes = 24
 
 // said is the text of an error of net/http without what net/http puts around the cause. For much of what can be wrong with
 // an answer it has no types.

@@ -153,6 +153,11 @@ func (h *HTTP) secure(ctx context.Context, raw net.Conn, address string) (net.Co
 	isHTTP2 := c.ConnectionState().NegotiatedProtocol == "h2"
 	h.http1.Store(!isHTTP2)
 	h.bare.Store(auth.asked.Load() && !auth.given.Load())
+	h.unjudged.Store(nil)
+	if k, ok := raw.(*conn); ok && auth.given.Load() && c.ConnectionState().Version == tls.VersionTLS13 {
+		k.received.Store(0)
+		h.unjudged.Store(k)
+	}
 	if isHTTP2 {
 		return c, nil // net/http looks for exactly this type
 	}
@@ -169,7 +174,14 @@ func at(ctx context.Context, s stage) {
 // conn is a TCP connection that Close knows.
 type conn struct {
 	net.Conn
-	h *HTTP
+	h        *HTTP
+	received atomic.Int64 // bytes; of HTTP.unjudged, since its handshake
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.received.Add(int64(n))
+	return n, err
 }
 
 // known makes raw known to Close.

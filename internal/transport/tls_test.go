@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bufio"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -234,8 +235,14 @@ func TestClientCertificates(t *testing.T) {
 			}, h2)
 			m, err := newClient(t, secured(srv.URL, &tls.Config{RootCAs: ours.pool(), Certificates: client(ours)})).Do(t.Context(), call(1, "tools/list"))
 			good(t, outcome{m, err}, "1")
-			for name, certs := range map[string][]tls.Certificate{"none": nil, "wrong": client(theirs)} {
-				_, err := newClient(t, secured(srv.URL, &tls.Config{RootCAs: ours.pool(), Certificates: certs})).Do(t.Context(), call(1, "tools/list"))
+			// Of Certificates crypto/tls gives none that the server names no authority for.
+			wrong := client(theirs)
+			for name, config := range map[string]*tls.Config{
+				"none": {}, "wrong": {Certificates: wrong},
+				"wrong and given": {GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &wrong[0], nil }},
+			} {
+				config.RootCAs = ours.pool()
+				_, err := newClient(t, secured(srv.URL, config)).Do(t.Context(), call(1, "tools/list"))
 				var refused *TLSError
 				if !errors.As(err, &refused) || refused.Reason != TLSClientCert || refused.Host != strings.TrimPrefix(srv.URL, "https://") {
 					t.Errorf("%x, HTTP/2 %v, %s: %v, want the client certificate refused", version, h2, name, err)
@@ -244,6 +251,42 @@ func TestClientCertificates(t *testing.T) {
 			if n := srv.requests.Load(); n != 1 {
 				t.Errorf("%x, HTTP/2 %v: %d requests, want the one of the right certificate", version, h2, n)
 			}
+		}
+	}
+}
+
+// TestLostAfterTheCertificate: a server that took the certificate and then hung up has not refused it.
+func TestLostAfterTheCertificate(t *testing.T) {
+	ours := newAuthority(t, "Ours")
+	certs := []tls.Certificate{ours.issue(t, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })}
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		config := &tls.Config{
+			Certificates: []tls.Certificate{ours.issue(t, nil)}, MaxVersion: version,
+			ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: ours.pool(),
+		}
+		ln := listenTCP(t)
+		defer ln.Close()
+		go func() {
+			for {
+				raw, err := ln.Accept()
+				if err != nil {
+					return
+				}
+				r, err := http.ReadRequest(bufio.NewReader(tls.Server(raw, config)))
+				if err == nil {
+					_, err = io.Copy(io.Discard, r.Body)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				_ = raw.Close()
+			}
+		}()
+		_, err := newClient(t, secured("https://"+ln.Addr().String(), &tls.Config{RootCAs: ours.pool(), Certificates: certs})).Do(t.Context(), call(1, "tools/list"))
+		var lost *LostError
+		var refused *TLSError
+		if !errors.As(err, &lost) || errors.As(err, &refused) {
+			t.Errorf("%x: %v, want a lost connection", version, err)
 		}
 	}
 }
