@@ -35,10 +35,9 @@ const (
 	lineUnsure                   // how much of it has been written is not known, and that was the end of the stream
 )
 
-// outLine is one line on its way out, without its LF. The writer reads body until the line is written, withdrawn or
-// broken.
+// outLine is one line on its way out.
 type outLine struct {
-	body   []byte
+	body   []byte // without its LF; not read any more once the line is not queued
 	notice bool
 	end    int64 // of it within lineWriter.sent, once it is written
 
@@ -152,11 +151,12 @@ const (
 // batch writes as many lines of the queue as may go together, as far as that goes without waiting.
 func (l *lineWriter) batch() left {
 	l.mu.Lock()
-	size := 0
+	l.buf = l.buf[:0]
 	for _, o := range l.queue {
-		if size += len(o.body) + 1; size > l.most && len(l.taken) > 0 {
+		if len(l.taken) > 0 && len(l.buf)+len(o.body)+1 > l.most {
 			break
 		}
+		l.buf = append(append(l.buf, o.body...), '\n')
 		o.state.Store(lineTaken)
 		l.taken = append(l.taken, o)
 	}
@@ -167,11 +167,6 @@ func (l *lineWriter) batch() left {
 	}
 	l.queue = slices.Delete(l.queue, 0, len(l.taken))
 	l.mu.Unlock()
-
-	l.buf = l.buf[:0]
-	for _, o := range l.taken {
-		l.buf = append(append(l.buf, o.body...), '\n')
-	}
 	n, err := l.fast.write(l.buf)
 
 	l.mu.Lock()
@@ -240,8 +235,8 @@ func (l *lineWriter) drain() {
 			}
 			l.slow = l.queue[0]
 			l.queue = slices.Delete(l.queue, 0, 1)
-			l.slow.state.Store(lineTaken)
 			l.buf, l.rest = append(append(l.buf[:0], l.slow.body...), '\n'), 0
+			l.slow.state.Store(lineTaken)
 		}
 		l.mu.Unlock()
 		n, err := l.w.Write(l.buf[l.rest:])
