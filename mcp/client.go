@@ -230,15 +230,21 @@ func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &ContextError{Op: r.method, Err: err}
 	}
-	timed, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	n := c.newNotes(r)
+	r.sent = transport.Call{
+		ID: r.id, Method: r.method, Name: r.call.name, HasName: r.call.hasName, Params: r.call.params, Body: r.body,
+	}
+	if !c.kind.lines || n.wanted() { // on stdio route counts what no request looks at
+		r.sent.Notify = n.take
+	}
+	timed := ctx
 	if c.kind.lines {
 		oneLine(r.body)
-	}
-	r.sent = transport.Call{
-		ID: r.id, Method: r.method, Name: r.call.name, HasName: r.call.hasName, Params: r.call.params,
-		Body: r.body, Notify: n.take,
+		r.sent.Timeout = r.timeout
+	} else {
+		var cancel context.CancelFunc
+		timed, cancel = context.WithTimeout(ctx, r.timeout)
+		defer cancel()
 	}
 	answer, err := c.conn.Do(timed, &r.sent)
 	n.close()
@@ -254,10 +260,17 @@ func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
 			return nil, &ExtensionResultError{Method: r.method, Result: extension}
 		}
 		return answer.Result, nil
-	case ctx.Err() == nil && timed.Err() != nil:
-		return nil, &TimeoutError{Op: r.method, After: r.timeout, Waiting: waiting(err), Delivered: wasDelivered(err), Stderr: c.kind.tail()}
 	}
-	return nil, c.transportError(ctx, r.method, wasDelivered(err), err)
+	return nil, c.lost(ctx, r, err)
+}
+
+// lost is the error of a request without an answer: err is the transport's.
+func (c *Client) lost(ctx context.Context, r *request, err error) error {
+	var ended *transport.EndedError
+	if ctx.Err() == nil && errors.As(err, &ended) { // not by ctx, so by the request's own time
+		return &TimeoutError{Op: r.method, After: r.timeout, Waiting: ended.Waiting, Delivered: ended.Delivered, Stderr: c.kind.tail()}
+	}
+	return c.transportError(ctx, r.method, wasDelivered(err), err)
 }
 
 func (k transportKind) tail() string {

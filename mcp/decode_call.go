@@ -11,9 +11,9 @@ import (
 
 func decodeCallToolResult(result strictjson.Value) (*CallToolResult, *fault) {
 	r := &CallToolResult{Wire: Wire{result}}
-	for key, m := range result.Members() {
+	for key, m := range result.Fields() {
 		var f *fault
-		switch key { // not passed on, so that it needs no memory of its own
+		switch string(key) {
 		case "content":
 			r.Content, f = decodeContent("content", m)
 		case "structuredContent":
@@ -82,9 +82,9 @@ func asBlock[T ContentBlock](b T, f *fault) (ContentBlock, *fault) {
 func decodeText(v strictjson.Value) (ContentBlock, *fault) {
 	b := &TextContent{Wire: Wire{v}}
 	ok := false
-	for key, m := range v.Members() {
+	for key, m := range v.Fields() {
 		var f *fault
-		switch key {
+		switch string(key) {
 		case "text":
 			ok = true
 			b.Text, f = asString("text", m)

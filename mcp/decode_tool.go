@@ -31,26 +31,26 @@ func decodeTool(v strictjson.Value, lim *Limits) (*Tool, *fault) {
 }
 
 func (t *Tool) decodeMembers(v strictjson.Value, lim *Limits) *fault {
-	for key, m := range v.Members() {
+	for key, m := range v.Fields() {
 		var f *fault
-		switch key {
+		switch string(key) {
 		case "title":
-			t.Title, f = asOptional(key, m)
+			t.Title, f = asOptional("title", m)
 		case "description":
-			t.Description, f = asOptional(key, m)
+			t.Description, f = asOptional("description", m)
 		case "icons":
 			t.Icons, f = decodeIcons(m)
 		case "inputSchema":
 			t.InputSchema = jsontext.Value(m)
-			if f = checkSchema(key, t.Name, m, lim); f == nil {
-				f = checkRootType(m).under(key)
+			if f = checkSchema("inputSchema", t.Name, m, lim); f == nil {
+				f = checkRootType(m).under("inputSchema")
 			}
 		case "outputSchema":
 			t.OutputSchema = jsontext.Value(m)
-			f = checkSchema(key, t.Name, m, lim)
+			f = checkSchema("outputSchema", t.Name, m, lim)
 		case "annotations":
 			t.Annotations, f = decodeToolAnnotations(m)
-			f = f.under(key)
+			f = f.under("annotations")
 		case "_meta":
 			t.Meta, f = decodeMeta(m)
 		}
@@ -125,12 +125,12 @@ func decodeToolAnnotations(v strictjson.Value) (*ToolAnnotations, *fault) {
 		return nil, faultf("is %s, want an object", kindName(v))
 	}
 	a := &ToolAnnotations{Wire: Wire{v}}
-	for key, m := range v.Members() {
+	for key, m := range v.Fields() {
 		var hint **bool
-		switch key {
+		switch string(key) {
 		case "title":
 			var f *fault
-			if a.Title, f = asOptional(key, m); f != nil {
+			if a.Title, f = asOptional("title", m); f != nil {
 				return nil, f
 			}
 			continue
@@ -145,7 +145,7 @@ func decodeToolAnnotations(v strictjson.Value) (*ToolAnnotations, *fault) {
 		default:
 			continue
 		}
-		b, f := asBool(key, m)
+		b, f := asBool(string(key), m)
 		if f != nil {
 			return nil, f
 		}

@@ -325,14 +325,14 @@ func (k *listKind[P, T]) decode(result strictjson.Value, lim *Limits, headers bo
 	p := PageInfo{Wire: Wire{result}}
 	var list strictjson.Value
 	ttl := false
-	for key, m := range result.Members() {
+	for key, m := range result.Fields() {
 		var f *fault
-		switch key {
+		switch string(key) {
 		case k.member:
 			list = m
-			f = asArray(key, m)
+			f = asArray(k.member, m)
 		case "nextCursor":
-			p.NextCursor, f = asOptional(key, m)
+			p.NextCursor, f = asOptional("nextCursor", m)
 		case "ttlMs":
 			ttl = true
 			p.TTLMs, f = asTTL(m)

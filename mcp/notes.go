@@ -48,6 +48,11 @@ func (c *Client) newNotes(r *request) *notes {
 	return n
 }
 
+// wanted reports whether the request has a function for notifications, or for their number.
+func (n *notes) wanted() bool {
+	return n.meta.OnProgress != nil || n.meta.OnLog != nil || n.meta.OnDropped != nil
+}
+
 // close returns once everything queued has been handed over, and what was not has been told. The transport calls take no
 // more.
 func (n *notes) close() {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,6 +47,26 @@ type request struct {
 	sent  transport.Call
 }
 
+// spareRequests are requests that are over, for the next ones: a request and its body are most of what a call over stdio
+// allocates. maxSpareBody is the longest body that is kept.
+var spareRequests = sync.Pool{New: func() any { return new(request) }}
+
+const maxSpareBody = 16 << 10
+
+// release gives the request up, when nobody has anything of it any more. Over HTTP the body may still be read after the
+// exchange, so there it is left to the collector.
+func (c *Client) release(r *request) {
+	if !c.kind.lines {
+		return
+	}
+	body := r.body[:0]
+	if cap(body) > maxSpareBody {
+		body = nil
+	}
+	*r = request{body: body}
+	spareRequests.Put(r)
+}
+
 // newRequest builds the request: params is _meta and whatever members appends, each with a comma in front. The token
 // of progress is the request's id, so it is unique among the requests in flight.
 func (c *Client) newRequest(method string, meta *RequestMeta, timeout time.Duration, members func([]byte) []byte) (*request, error) {
@@ -64,7 +85,12 @@ func (c *Client) newRequest(method string, meta *RequestMeta, timeout time.Durat
 	}
 	id := jsonrpc.IntID(c.lastID.Add(1))
 
-	body := jsonrpc.AppendRequest(make([]byte, 0, 512+len(c.clientInfo)), id, method, nil)
+	r := spareRequests.Get().(*request)
+	body := r.body
+	if body == nil {
+		body = make([]byte, 0, 512+len(c.clientInfo))
+	}
+	body = jsonrpc.AppendRequest(body, id, method, nil)
 	body = append(body[:len(body)-1], `,"params":`...) // its closing brace comes last
 	start := len(body)
 	body = append(body, `{"_meta":{"`+keyVersion+`":"`+ProtocolVersion+`","`+keyCapabilities+`":`...)
@@ -90,9 +116,10 @@ func (c *Client) newRequest(method string, meta *RequestMeta, timeout time.Durat
 		return nil, &RequestError{Method: method, Reason: "request is larger than 16 MiB"}
 	}
 	body = append(body, '}')
-	return &request{
+	*r = request{
 		method: method, id: id, body: body, declared: declared, timeout: timeout, meta: meta, params: strictjson.Value(body[start:end:end]),
-	}, nil
+	}
+	return r, nil
 }
 
 // check refuses metadata that must not be sent.

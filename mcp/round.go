@@ -18,6 +18,7 @@ const (
 
 // doRound sends the request of a method that the server may interrupt, and reads its answer as one round.
 func doRound[T any](ctx context.Context, c *Client, r *request, decode func(strictjson.Value) (*T, *fault)) (*Round[T], error) {
+	defer c.release(r)
 	if err := r.cont.fits(r); err != nil {
 		return nil, err
 	}

@@ -62,8 +62,8 @@ func (v Value) Kind() Kind {
 	return KindInvalid
 }
 
-// fields calls yield with the raw inside of each member's name and its value.
-func (v Value) fields(yield func(name []byte, val Value) bool) {
+// raw calls yield with the raw inside of each member's name and its value.
+func (v Value) raw(yield func(name []byte, val Value) bool) {
 	v.walk(func(name []byte, _, at, end int) bool { return yield(name, v[at:end:end]) })
 }
 
@@ -112,8 +112,20 @@ func (v Value) Spans() iter.Seq2[string, Span] {
 // Members yields the members of an object in source order, names unescaped. Another kind yields none.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		v.fields(func(name []byte, val Value) bool {
+		v.raw(func(name []byte, val Value) bool {
 			return yield(unescape(name), val)
+		})
+	}
+}
+
+// Fields is Members for names that are only looked at: a name without escapes aliases v, and costs nothing.
+func (v Value) Fields() iter.Seq2[[]byte, Value] {
+	return func(yield func([]byte, Value) bool) {
+		v.raw(func(name []byte, val Value) bool {
+			if bytes.IndexByte(name, '\\') >= 0 {
+				name = appendUnescaped(make([]byte, 0, len(name)), name)
+			}
+			return yield(name[:len(name):len(name)], val)
 		})
 	}
 }
@@ -121,7 +133,7 @@ func (v Value) Members() iter.Seq2[string, Value] {
 // Get returns the member whose name is exactly name.
 func (v Value) Get(name string) (Value, bool) {
 	var found Value
-	v.fields(func(raw []byte, val Value) bool {
+	v.raw(func(raw []byte, val Value) bool {
 		if len(raw) < len(name) { // an escape is longer than what it stands for
 			return true
 		}

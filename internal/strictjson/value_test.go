@@ -45,8 +45,19 @@ func TestMembers(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("Members = %q, want %q", got, want)
 	}
+	got = nil
+	for name, member := range v.Fields() {
+		got = append(got, string(name)+"="+string(member))
+		_ = append(name, "overwritten"...)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("Fields = %q, want %q", got, want)
+	}
 	for range v.Members() {
 		break // stopping early is allowed
+	}
+	for range v.Fields() {
+		break
 	}
 	for _, name := range []string{"a", "b\nb", "", "n", "s", "t"} {
 		if _, ok := v.Get(name); !ok {
@@ -64,6 +75,9 @@ func TestMembers(t *testing.T) {
 	for _, other := range []strictjson.Value{nil, parse(t, "[1]"), parse(t, `"a"`)} {
 		for range other.Members() {
 			t.Errorf("%q has members", other)
+		}
+		for range other.Fields() {
+			t.Errorf("%q has fields", other)
 		}
 		if _, ok := other.Get("a"); ok {
 			t.Errorf("Get on %q found something", other)
