@@ -30,6 +30,7 @@ const (
 func (x *exchange) answer(resp *http.Response) (*jsonrpc.Message, error) {
 	x.at.Store(int32(stageBody))
 	x.watch.body, x.watch.idle = resp.Body, x.h.limits.Idle
+	x.watch.conn, x.watch.chunked = x.conn, len(resp.TransferEncoding) > 0
 	media, err := x.media(resp)
 	if resp.StatusCode != http.StatusOK {
 		return x.refused(resp, media)

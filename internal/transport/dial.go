@@ -210,13 +210,15 @@ func (c *conn) Close() error {
 // do not tell.
 type http1Conn struct {
 	net.Conn
-	begun atomic.Bool // something was read since the last write
-	ended atomic.Bool // nothing more can be read
+	bytes atomic.Int64 // that were read
+	begun atomic.Bool  // something was read since the last write
+	ended atomic.Bool  // nothing more can be read
 }
 
 func (c *http1Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
+		c.bytes.Add(int64(n))
 		c.begun.Store(true)
 	}
 	if err != nil {

@@ -3,7 +3,7 @@ package transport
 import (
 	"fmt"
 	"io"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -62,35 +62,78 @@ const (
 )
 
 // watch breaks off the reading of a message that has begun and then pauses. The zero value with body and idle set is
-// ready.
+// ready. Its methods are called by one goroutine.
 type watch struct {
-	body  io.ReadCloser
-	idle  time.Duration
+	body io.ReadCloser
+	idle time.Duration
+	conn *http1Conn // nil over HTTP/2
+	// chunked says that the body comes in chunks of HTTP/1.1, of which net/http hands out nothing before a chunk is whole,
+	// or all that was asked for is there. So the first byte of a message is asked for by itself, and whether there is life
+	// is seen on the connection.
+	chunked bool
+
+	mu    sync.Mutex
 	timer *time.Timer // made when it is first needed: most messages come in one piece
-	late  atomic.Bool
+	armed bool
+	seen  int64 // bytes of conn when it was looked at last
+	late  bool
 }
 
-// read reads from the body. If a message has begun, it waits no longer than idle.
+// read reads from the body. If a message has begun, it waits no longer than idle for more of it.
 func (w *watch) read(p []byte, begun bool) (int, error) {
 	if !begun {
+		if w.chunked {
+			p = p[:1]
+		}
 		return w.body.Read(p)
 	}
+	w.mu.Lock()
+	w.armed = true
+	w.life()
 	if w.timer == nil {
-		w.timer = time.AfterFunc(w.idle, func() {
-			w.late.Store(true)
-			_ = w.body.Close() // which ends the Read under way
-		})
+		w.timer = time.AfterFunc(w.idle, w.look)
 	} else {
 		w.timer.Reset(w.idle)
 	}
+	w.mu.Unlock()
 	n, err := w.body.Read(p)
+	w.mu.Lock()
+	w.armed = false
 	w.timer.Stop()
+	w.mu.Unlock()
 	return n, err
+}
+
+// look ends the Read under way if there was no life since the watch was armed or looked last.
+func (w *watch) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case !w.armed: // the timer was stopped too late
+	case w.life():
+		w.timer.Reset(w.idle)
+	default:
+		w.late = true
+		go w.body.Close() // which waits for net/http
+	}
+}
+
+// life reports whether something has come since it was last called.
+func (w *watch) life() bool {
+	if w.conn == nil {
+		return false // over HTTP/2 a Read returns whatever has come
+	}
+	n := w.conn.bytes.Load()
+	was := w.seen
+	w.seen = n
+	return n != was
 }
 
 // stalled is err, or if the watch has broken off the reading, a *StallError.
 func (w *watch) stalled(err error, where string, got int) error {
-	if err == nil || !w.late.Load() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil || !w.late {
 		return err
 	}
 	return &StallError{Where: where, After: w.idle, Bytes: int64(got)}
