@@ -105,6 +105,7 @@ func TestDriftedToolIsRefused(t *testing.T) {
 	}
 }
 
+// stacklok/toolhive#5746, stacklok/toolhive#5771: an aggregator saw the first page alone.
 func TestWhatAListMayLookLike(t *testing.T) {
 	reordered := `{"name": "berth_status", "description":"Says which berths are free.","inputSchema":{"type":"object"},"x-office":{"n":1}}`
 	cases := []struct {

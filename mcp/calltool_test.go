@@ -383,6 +383,7 @@ func TestNotificationsAreBoundedAndOptIn(t *testing.T) {
 	}
 }
 
+// modelcontextprotocol/go-sdk#967: what the types of a library do not have can be neither sent nor read.
 func TestExtensionCall(t *testing.T) {
 	c, p := pipe(t, mcptest.Serve(func(c *mcptest.Conn, r mcptest.Request) {
 		c.Result(r, `{"resultType":"complete","x":1.0}`)

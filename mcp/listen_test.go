@@ -250,6 +250,7 @@ func TestSubscriptionLimitsAChange(t *testing.T) {
 	})
 }
 
+// modelcontextprotocol/go-sdk#1169: a listen that the server had refused was taken for a subscription.
 func TestListenAnsweredWithAnError(t *testing.T) {
 	overBoth(t, func(t *testing.T, connect connector) {
 		for _, stream := range []bool{true, false} {
@@ -290,6 +291,8 @@ func TestListenAnsweredWithAnError(t *testing.T) {
 	}
 }
 
+// modelcontextprotocol/go-sdk#1169, modelcontextprotocol/inspector#2176: a listen that was never acknowledged was taken for a
+// subscription, or sent again and again.
 func TestListenWaitsForTheAcknowledgementOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := pipe(t, says(), WithTimeouts(Timeouts{Discover: 7 * time.Second}))

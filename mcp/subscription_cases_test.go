@@ -264,6 +264,8 @@ func keepAlive(c *mcptest.Conn) string {
 	return "\n"
 }
 
+// modelcontextprotocol/go-sdk#1263: servers cannot send this notice, though they must. Those end a subscription by its result
+// (TestCaseGracefulEndAndEOF), or never.
 func TestCaseServerCancelOnStdio(t *testing.T) {
 	dir := casetest.Dir(t, "subscriptions/server-cancel-on-stdio")
 	for _, file := range []string{"a.bin", "b.bin", "c.bin"} {

@@ -34,6 +34,8 @@ func refusedList(t *testing.T, message []byte) *ProtocolError {
 	return as[*ProtocolError](t, err)
 }
 
+// modelcontextprotocol/go-sdk#1032, modelcontextprotocol/csharp-sdk#1676, modelcontextprotocol/ruby-sdk#512,
+// modelcontextprotocol/conformance#475: servers leave resultType out.
 func TestResultTypeMissing(t *testing.T) {
 	dir := casetest.Dir(t, "jsonrpc/resulttype-missing")
 	for name, message := range files(t, dir) {
@@ -86,6 +88,8 @@ func TestCursorNull(t *testing.T) {
 	}
 }
 
+// modelcontextprotocol/java-sdk#575, modelcontextprotocol/java-sdk#628, sparfenyuk/mcp-proxy#233,
+// DeusData/codebase-memory-mcp#1247: a cursor that comes again was followed for ever.
 func TestCursorRepeats(t *testing.T) {
 	message := casetest.Read(t, "tools-list/cursor-repeats", "page.json")
 	c, p := pipe(t, fixed(message))
@@ -111,6 +115,8 @@ func TestCursorRepeats(t *testing.T) {
 	}
 }
 
+// modelcontextprotocol/modelcontextprotocol#1846, modelcontextprotocol/modelcontextprotocol#1942, MCPJam/inspector#4462: an
+// empty cursor was taken for the end of a list.
 func TestEmptyCursorContinues(t *testing.T) {
 	dir := casetest.Dir(t, "tools-list/empty-cursor-continues")
 	pages := files(t, dir)
@@ -322,6 +328,8 @@ func TestMalformedTools(t *testing.T) {
 	}
 }
 
+// modelcontextprotocol/conformance#335, modelcontextprotocol/conformance#344: keywords of schemas that a client does not know
+// were lost on the way.
 func TestParseToolKeepsEverything(t *testing.T) {
 	const definition = ` {"x":1e2,"name":"a","title":"T","inputSchema":{ "type":"object","z":1.0},"outputSchema":{"type":"array"},` +
 		`"annotations":{"readOnlyHint":true,"y":null},"icons":[],"_meta":{"k":[]}} `

@@ -104,6 +104,7 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
+// modelcontextprotocol/rust-sdk#1111: annotations of nested properties were not found.
 func TestScan(t *testing.T) {
 	tests := []struct {
 		name, schema string
@@ -143,6 +144,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
+// modelcontextprotocol/go-sdk#1250: an annotation in a place that no argument reaches was accepted.
 func TestScanInvalid(t *testing.T) {
 	property := func(p string) string { return `{"properties":{"a":` + p + `}}` }
 	tests := []struct{ name, schema, reason string }{

@@ -56,6 +56,7 @@ func start(ctx context.Context, s *Server) *agent {
 	return a
 }
 
+// blackwell-systems/agent-lsp#14: one malformed frame ended the session.
 func TestStdio(t *testing.T) {
 	list := `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{` + meta + `}}`
 	cases := []struct{ name, line, want string }{

@@ -140,6 +140,7 @@ func TestCaseNoContentType(t *testing.T) {
 	}
 }
 
+// googleapis/mcp-toolbox#3588: a 404 that answers an unknown method was taken for a wrong address.
 func TestCaseNotFoundTwoKinds(t *testing.T) {
 	dir := casetest.Dir(t, "http/not-found-two-kinds")
 	a, _ := fed(t, dir, "a.http")
@@ -378,6 +379,7 @@ func TestCaseErrorWithoutID(t *testing.T) {
 	}
 }
 
+// mark3labs/mcp-go v1.2.1 lets the function for headers replace the protocol's own.
 func TestCaseDecoratorCannotOverride(t *testing.T) {
 	attempts := strings.Split(strings.TrimSpace(string(casetest.Read(t, "headers/decorator-cannot-override", "attempts.txt"))), "\n")
 	srv := serveRaw(t, func(p *peer) { p.result() })

@@ -48,6 +48,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
+// modelcontextprotocol/rust-sdk#970: the events of a stream had no bound.
 func TestEventLimits(t *testing.T) {
 	const limit = 50_000
 	stream := func(text ...string) *rawServer {
@@ -106,6 +107,9 @@ func TestConnectionIsUsedAgainAfterAStream(t *testing.T) {
 }
 
 // TestRefusedAnswers has the server answer in ways that end the call.
+//
+// mark3labs/mcp-go v1.2.1 takes the answer to any id for its own. vercel/ai#15963, danny-avila/LibreChat#12266: credentials
+// went along with a redirect.
 func TestRefusedAnswers(t *testing.T) {
 	head := func(status, rest string) string {
 		return "HTTP/1.1 " + status + "\r\n" + rest + "Connection: close\r\n\r\n"

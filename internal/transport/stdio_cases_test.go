@@ -213,6 +213,7 @@ func script(t *testing.T, dir, file string) (StdioConfig, string) {
 	return StdioConfig{Command: "sh", Args: []string{filepath.Join(tmp, file)}, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tmp}}, tmp
 }
 
+// mark3labs/mcp-go#956, mark3labs/mcp-go#963: nobody read the standard error of a child, which then stood still.
 func TestCaseStderrFlood(t *testing.T) {
 	c, _ := script(t, casetest.Dir(t, "stdio/stderr-flood"), "server.sh")
 	s := startChild(t, c)

@@ -50,6 +50,8 @@ func TestAnswersInAnyOrder(t *testing.T) {
 }
 
 // TestViolationsEndTheConnection has the server answer a call in a way that it may not.
+//
+// mark3labs/mcp-go v1.2.1 takes the answer to any id for its own.
 func TestViolationsEndTheConnection(t *testing.T) {
 	for name, test := range map[string]struct {
 		line string
