@@ -282,6 +282,7 @@ func TestSince(t *testing.T) {
 	for range 20 {
 		c := exec.Command("sleep", "100")
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		before := Now()
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -307,6 +308,9 @@ func TestSince(t *testing.T) {
 		p, ok := find()
 		if want := (Process{PID: pid, Parent: os.Getpid(), Group: pid, Session: pid, Begun: p.Begun}); !ok || p != want {
 			t.Fatalf("the child is %+v, %v, want %+v", p, ok, want)
+		}
+		if after := Now(); p.Begun < before || p.Begun > after {
+			t.Errorf("the child began at %d, want from %d to %d", p.Begun, before, after)
 		}
 		if err := p.Signal(unix.SIGKILL); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,6 +22,17 @@ type Process struct {
 	Dead bool
 	// kernel says that it is a thread of the kernel.
 	kernel bool
+}
+
+// Now is the present time as a start time: no process that is started from now on has an earlier one. It is 0 where the
+// kernel does not say.
+func Now() uint64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		return 0
+	}
+	const tick = int64(time.Second) / 100 // USER_HZ of every architecture that Go has
+	return uint64(t.Nano() / tick)
 }
 
 // old remembers when processes began. A process is known by its number and by the inode that procfs gave its directory,

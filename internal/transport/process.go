@@ -172,6 +172,7 @@ func start(c StdioConfig) (*process, error) {
 
 // launch starts the command and takes hold of what will be its tree.
 func (p *process) launch(mark string) (err error) {
+	from := newRoots()
 	p.child, err = procs.Start(func() (int, error) {
 		if err := p.cmd.Start(); err != nil {
 			return 0, err
@@ -181,7 +182,7 @@ func (p *process) launch(mark string) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.tree, err = newTree(p.cmd.Process, p.child, mark); err != nil {
+	if p.tree, err = newTree(p.cmd.Process, p.child, from, mark); err != nil {
 		_ = p.cmd.Process.Kill() // it has done nothing yet, and may have ended
 		_ = p.child.Wait(p.cmd.Wait)
 	}

@@ -32,8 +32,8 @@ type tree struct {
 	pid     int
 	mark    string
 	child   *procs.Child
-	begun   uint64 // the leader's start time; 0 if not known
-	session int    // the leader's session when it was started; 0 if not known
+	begun   uint64 // a start time that no process of the tree precedes
+	session int    // the session in which the leader began, which is the host's; 0 if not known
 
 	mu    sync.Mutex
 	seen  map[int]uint64 // start times of members, the leader left out
@@ -41,12 +41,25 @@ type tree struct {
 	over  bool           // the leader may be reaped: its number is not ours any more
 }
 
-func newTree(leader *os.Process, child *procs.Child, mark string) (*tree, error) {
-	t := &tree{pid: leader.Pid, child: child, mark: mark, seen: map[int]uint64{}, blank: map[int]uint64{}}
-	if p, ok := procs.Look(leader.Pid); ok {
-		t.begun, t.session = p.Begun, p.Session
+// roots are what is known of a tree before its leader is started.
+type roots struct {
+	begun   uint64
+	session int
+}
+
+func newRoots() roots {
+	session, err := unix.Getsid(0)
+	if err != nil {
+		session = 0 // less is found then
 	}
-	return t, nil
+	return roots{begun: procs.Now(), session: session}
+}
+
+func newTree(leader *os.Process, child *procs.Child, from roots, mark string) (*tree, error) {
+	return &tree{
+		pid: leader.Pid, mark: mark, child: child, begun: from.begun, session: from.session,
+		seen: map[int]uint64{}, blank: map[int]uint64{},
+	}, nil
 }
 
 // awaitExit returns when the leader has ended and what was left of the tree has been ended. The leader is not reaped yet,
@@ -116,7 +129,7 @@ func (t *tree) kill() { t.end() }
 // returns what it saw last.
 func (t *tree) end() members {
 	end := time.Now().Add(sweepTime)
-	for again, pause := 0, 200*time.Microsecond; ; {
+	for again, pause := 0, time.Duration(0); ; {
 		now := t.members()
 		mortal := t.signal(now.living, unix.SIGKILL)
 		left := time.Until(end)
@@ -129,8 +142,8 @@ func (t *tree) end() members {
 			return now
 		default:
 			again++
-			time.Sleep(pause) // for an exec that was under way
-			pause = min(2*pause, 5*time.Millisecond)
+			time.Sleep(pause) // for an exec that was under way; the first time, some process has just ended most likely
+			pause = min(2*pause+100*time.Microsecond, 5*time.Millisecond)
 		}
 	}
 }
@@ -193,7 +206,7 @@ func (t *tree) judge(all []procs.Process, self int, sole bool, look func(pid int
 		if p.PID == self {
 			continue
 		}
-		if p.PID == t.pid && p.Begun == t.begun || p.Group == t.pid && !t.over || known && begun == p.Begun || sole && p.Parent == self {
+		if !t.over && (p.PID == t.pid || p.Group == t.pid) || known && begun == p.Begun || sole && p.Parent == self {
 			f.add(p)
 		}
 	}

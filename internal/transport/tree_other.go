@@ -14,10 +14,15 @@ func newMark(env []string) (mark string, with []string) { return "", append([]st
 
 func sysProcAttr() *syscall.SysProcAttr { return nil }
 
+// roots are what is known of a tree before its leader is started: here nothing that is of use.
+type roots struct{}
+
+func newRoots() roots { return roots{} }
+
 // tree is the process alone. Processes that it has started are not found and may outlive it.
 type tree struct{ leader *os.Process }
 
-func newTree(leader *os.Process, _ *procs.Child, _ string) (*tree, error) {
+func newTree(leader *os.Process, _ *procs.Child, _ roots, _ string) (*tree, error) {
 	return &tree{leader: leader}, nil
 }
 

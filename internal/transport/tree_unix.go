@@ -14,10 +14,15 @@ func newMark(env []string) (mark string, with []string) { return "", append([]st
 
 func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// roots are what is known of a tree before its leader is started: here nothing that is of use.
+type roots struct{}
+
+func newRoots() roots { return roots{} }
+
 // tree is a process group. A process that has left the group is not found.
 type tree struct{ pid int }
 
-func newTree(leader *os.Process, _ *procs.Child, _ string) (*tree, error) {
+func newTree(leader *os.Process, _ *procs.Child, _ roots, _ string) (*tree, error) {
 	return &tree{pid: leader.Pid}, nil
 }
 

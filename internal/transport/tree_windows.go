@@ -22,6 +22,11 @@ func sysProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP}
 }
 
+// roots are what is known of a tree before its leader is started: here nothing that is of use.
+type roots struct{}
+
+func newRoots() roots { return roots{} }
+
 // tree is a job object: a process and all that it starts, which cannot leave. The job ends when its last handle is
 // closed, also by the end of this process.
 type tree struct {
@@ -30,7 +35,7 @@ type tree struct {
 }
 
 // newTree puts the leader, which does not run yet, into a job and lets it run. With an error it does not run.
-func newTree(leader *os.Process, _ *procs.Child, _ string) (*tree, error) {
+func newTree(leader *os.Process, _ *procs.Child, _ roots, _ string) (*tree, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("job object: %w", err)

@@ -136,7 +136,7 @@ func TestProcessOutsideOfItsJobIsRefused(t *testing.T) {
 	}
 	_ = c.Process.Kill()
 	_ = c.Wait()
-	if _, err := newTree(c.Process, nil, ""); err == nil || !strings.Contains(err.Error(), "job object") {
+	if _, err := newTree(c.Process, nil, roots{}, ""); err == nil || !strings.Contains(err.Error(), "job object") {
 		t.Errorf("newTree of a process that cannot be assigned = %v, want an error", err)
 	}
 }
