@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strconv"
@@ -171,105 +171,6 @@ func answerOf(dst, request []byte) []byte {
 	return append(append(append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...), result...), "}\n"...)
 }
 
-// lineServer answers on a pair of pipes of the operating system, and returns the client's ends.
-func lineServer(b *testing.B) (r, w *os.File) {
-	b.Helper()
-	in, w, err := os.Pipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	r, out, err := os.Pipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		lines := bufio.NewReaderSize(in, 64<<10)
-		var answer []byte
-		for {
-			line, err := lines.ReadSlice('\n')
-			if err == nil {
-				answer = answerOf(answer[:0], line)
-				_, err = out.Write(answer)
-			}
-			if err != nil {
-				_ = out.Close()
-				return
-			}
-		}
-	}()
-	b.Cleanup(func() {
-		_ = w.Close()
-		<-done
-		_, _ = r.Close(), in.Close()
-	})
-	return r, w
-}
-
-// BenchmarkFloorCallPipe makes one call after another over pipes. The floor writes a line, reads a line and compares the
-// id.
-func BenchmarkFloorCallPipe(b *testing.B) {
-	floorR, floorW := lineServer(b)
-	lines := bufio.NewReaderSize(floorR, 64<<10)
-	r, w := lineServer(b)
-	c, err := Connect(b.Context(), NewIOTransport(r, w), WithClientInfo(Implementation{Name: "bench", Version: "1"}))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { closed(b, c) })
-	params := &CallToolParams{Tool: mustTool(b, tide), Arguments: jsontext.Value(benchArguments)}
-	var id int64
-	var request []byte
-	beside(b, func() error {
-		id++
-		request = append(floorRequest(request[:0], id), '\n')
-		if _, err := floorW.Write(request); err != nil {
-			return err
-		}
-		line, err := lines.ReadSlice('\n')
-		if err == nil && !bytes.HasPrefix(line, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,`, id)) {
-			err = fmt.Errorf("answer %s", line)
-		}
-		return err
-	}, func() error {
-		_, err := c.CallTool(b.Context(), params)
-		return err
-	})
-}
-
-// BenchmarkFloorCallHTTP makes one call after another over loopback HTTP. The floor is net/http with a body written by
-// hand.
-func BenchmarkFloorCallHTTP(b *testing.B) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // the client sees it
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(answerOf(nil, body))
-	}))
-	b.Cleanup(server.Close)
-	floor := &http.Client{Transport: &http.Transport{}}
-	b.Cleanup(floor.CloseIdleConnections)
-	tr := NewStreamableHTTPTransport(server.URL)
-	tr.AllowPrivate = true
-	c, err := Connect(b.Context(), tr, WithClientInfo(Implementation{Name: "bench", Version: "1"}))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { closed(b, c) })
-	params := &CallToolParams{Tool: mustTool(b, tide), Arguments: jsontext.Value(benchArguments)}
-	var id int64
-	beside(b, func() error {
-		id++
-		return floorPost(b.Context(), floor, server.URL, id)
-	}, func() error {
-		_, err := c.CallTool(b.Context(), params)
-		return err
-	})
-}
-
 func floorPost(ctx context.Context, c *http.Client, url string, id int64) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(floorRequest(nil, id)))
 	if err != nil {
@@ -292,4 +193,56 @@ func floorPost(ctx context.Context, c *http.Client, url string, id int64) error 
 		return fmt.Errorf("answer %s", body)
 	}
 	return nil
+}
+
+// floorVar makes the test binary the server of the rows: "stdio" or "http".
+const floorVar = "MCPCAT_MCP_TEST_FLOOR"
+
+// serveFloor is as little as a server can do.
+func serveFloor(kind string) int {
+	if kind == "http" {
+		return serveFloorHTTP()
+	}
+	serveFloorLines(os.Stdin, os.Stdout)
+	return 0
+}
+
+func serveFloorLines(r io.Reader, w io.Writer) {
+	in, out := bufio.NewReaderSize(r, 64<<10), bufio.NewWriterSize(w, 64<<10)
+	var answer []byte
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return
+		}
+		answer = answerOf(answer[:0], line)
+		_, _ = out.Write(answer)
+		if in.Buffered() == 0 && out.Flush() != nil {
+			return
+		}
+	}
+}
+
+func serveFloorHTTP() int {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(ln.Addr())
+	go func() {
+		_ = http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return // the client sees it
+			}
+			answer := answerOf(nil, body)
+			answer = answer[:len(answer)-1]
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+			_, _ = w.Write(answer)
+		}))
+	}()
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the benchmark is over
+	return 0
 }

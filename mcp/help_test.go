@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVar) != "" {
 		os.Exit(soakChild())
 	}
+	if kind := os.Getenv(floorVar); kind != "" {
+		os.Exit(serveFloor(kind))
+	}
 	goleak.VerifyTestMain(m)
 }
 
