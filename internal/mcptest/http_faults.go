@@ -49,7 +49,7 @@ var answered = Steps[:3]
 // httpLegal is odd and right.
 func httpLegal() []Fault {
 	chunks := func(x *Exchange, _ Request, answer string) {
-		x.Send(head("Content-Type: Application/JSON; charset=\"utf-8\"", "Transfer-Encoding: chunked", "Trailer: X-Tide"))
+		x.Send(head("Content-Type: Application/JSON; charset=\"utf-8\"", "Transfer-Encoding: chunked", "Trailer: X-Tide", "Connection: close"))
 		x.Body(half(answer))
 		x.Pause(20 * time.Millisecond)
 		x.Body(answer[len(answer)/2:])
@@ -85,6 +85,7 @@ func httpConnections() []Fault {
 	}
 	return []Fault{
 		{Name: "refused", http: httpFault{before: func(f *Faulty) { _ = f.listener.Close() }}},
+		{Name: "never-accepts", http: httpFault{before: func(f *Faulty) { f.fill() }}},
 		// Behind the first byte, so that the client has begun: before that it is as if nobody listened.
 		accept("closes-at-first-byte", func(x *Exchange) { _, _ = x.raw.Read(make([]byte, 1)) }),
 		accept("resets-at-first-byte", func(x *Exchange) { _, _ = x.raw.Read(make([]byte, 1)); x.Reset() }),

@@ -47,9 +47,6 @@ func httpStatuses() []Fault {
 			status(name, code, nil, nil),
 			status(name+"-text", code, []string{"Content-Type: text/plain"}, func(Request) string { return "no \x1b[31mtide\x1b[0m table\x00" }),
 		)
-		if name != "400" && name != "404" && name != "500" {
-			continue
-		}
 		out = append(out,
 			status(name+"-page", code, []string{"Content-Type: text/html"}, func(Request) string { return "<title>" + code + "</title>" }),
 			status(name+"-error", code, asJSON, failure("ID")),
@@ -57,15 +54,21 @@ func httpStatuses() []Fault {
 			status(name+"-error-null-id", code, asJSON, failure("null")),
 			status(name+"-error-foreign-id", code, asJSON, failure("7ID")),
 			status(name+"-result", code, asJSON, func(r Request) string { return respond(r.ID, result(r)) }),
-			plain(name+"-half-a-body-then-silence", func(x *Exchange, r Request, _ string) {
-				x.Send(header(code, "Content-Type: application/json", "Content-Length: 4096") + failure("ID")(r))
-				x.Hold()
-			}),
-			plain(name+"-endless-body", func(x *Exchange, _ Request, _ string) {
-				x.Send(header(code, "Content-Type: application/json"))
-				x.Endless(x.Send, " ")
-			}),
 		)
+		if name == "400" || name == "404" || name == "500" { // the ways of cutting a body are the same for all
+			out = append(out,
+				plain(name+"-half-a-body-then-silence", func(x *Exchange, r Request, _ string) {
+					x.Send(header(code, "Content-Type: application/json", "Content-Length: 4096") + failure("ID")(r))
+					x.Hold()
+				}),
+				plain(name+"-half-a-body-then-close", func(x *Exchange, r Request, _ string) {
+					x.Send(header(code, "Content-Type: application/json", "Content-Length: 4096") + failure("ID")(r))
+				}),
+				plain(name+"-endless-body", func(x *Exchange, r Request, _ string) {
+					x.Send(header(code, "Content-Type: application/json") + failure("ID")(r))
+					x.Endless(x.Send, " ")
+				}))
+		}
 	}
 	for _, typed := range []struct {
 		name       string

@@ -147,9 +147,9 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 // refused makes the outcome of an answer with a status other than 200: the JSON-RPC error in it if it has the request's
 // id, otherwise an error about the status.
 func (x *exchange) refused(resp *http.Response, media string) (*jsonrpc.Message, error) {
-	body := x.readSome(resp.Body)
+	body, whole := x.readSome(resp.Body)
 	var rpc *jsonrpc.Error
-	if media == mediaJSON {
+	if media == mediaJSON && whole {
 		if m, err := jsonrpc.Decode(body, x.h.limits.json()); err == nil && m.Kind == jsonrpc.Failure {
 			if m.ID == x.call.ID && resp.StatusCode >= 400 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 				x.show(m)
@@ -169,13 +169,15 @@ func (x *exchange) refused(resp *http.Response, media string) (*jsonrpc.Message,
 	return nil, &HTTPStatusError{Status: resp.StatusCode, ContentType: media, Excerpt: x.quote(bytes.TrimSpace(body)), RPC: rpc}
 }
 
-// readSome reads what comes of a body within Limits.ErrorBytes and errorTime, and closes it.
-func (x *exchange) readSome(body io.ReadCloser) []byte {
+// readSome reads what comes of a body within Limits.ErrorBytes and errorTime, and closes it. Whole says that this is all of
+// it: what is not may look like an answer and be the beginning of something else.
+func (x *exchange) readSome(body io.ReadCloser) (text []byte, whole bool) {
 	late := time.AfterFunc(errorTime, func() { _ = body.Close() })
 	defer late.Stop()
-	text, _ := io.ReadAll(io.LimitReader(body, int64(x.h.limits.ErrorBytes))) // what has been read will do
+	limit := x.h.limits.ErrorBytes
+	text, err := io.ReadAll(io.LimitReader(body, int64(limit)+1)) // what has been read will do
 	_ = body.Close()
-	return text
+	return text[:min(len(text), limit)], err == nil && len(text) <= limit
 }
 
 // finish closes a body of which nothing more is wanted. If it ends at once, without another byte, its connection can be

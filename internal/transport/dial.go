@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -41,10 +42,16 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 		return c, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case timed.Err() != nil:
+	case timed.Err() != nil, isTimeout(err): // the deadline of a socket may come a moment before that of its context
 		return nil, &TimeoutError{Waiting: waitConnect, After: d.connect}
 	}
 	return nil, connectError(name, err)
+}
+
+// isTimeout reports whether one of the errors in err's chain says that it is a timeout, as those of package net do.
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
 }
 
 // dialPlain is what net/http calls for http://.
@@ -145,7 +152,7 @@ func (h *HTTP) secure(ctx context.Context, raw net.Conn, address string) (net.Co
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case timed.Err() != nil:
+	case timed.Err() != nil, isTimeout(err): // the deadline of a socket may come a moment before that of its context
 		return nil, &TimeoutError{Waiting: waitTLS, After: h.dialer.connect}
 	default:
 		return nil, tlsError(address, err, auth.asked.Load())

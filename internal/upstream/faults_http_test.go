@@ -32,6 +32,7 @@ func httpWants() map[string]want {
 		"resets-before-answer":       {kind: "lost before the answer", seen: "LostError before the answer"},
 		"resets-kept-connection":     {kind: "lost before the answer", seen: "LostError before the answer"},
 		"closes-kept-connection":     {kind: "lost before the answer", seen: "LostError before the answer"},
+		"never-accepts":              {kind: "no connection in time", seen: "TimeoutError connect: a connection", undelivered: true, stuck: true},
 		"no-answer":                  {kind: "no answer", seen: noHeader},
 		"half-a-header-then-silence": {kind: "no answer", seen: noHeader},
 		"slow-header":                {kind: "no answer", seen: noHeader},
@@ -114,10 +115,7 @@ func statusWants() map[string]want {
 			w.kinds, foreign.kinds = at(discover, "no endpoint"), at(discover, "no endpoint")
 		}
 		wants[code], wants[code+"-text"] = w, w
-		if code != "400" && code != "404" && code != "500" {
-			continue // those with bodies that matter
-		}
-		wants[code+"-result"], wants[code+"-endless-body"] = w, w
+		wants[code+"-result"] = w
 		html := w
 		html.at, html.kinds = at(discover, page), at(discover, "web page")
 		wants[code+"-page"] = html
@@ -125,8 +123,12 @@ func statusWants() map[string]want {
 			wants[code+"-error-"+id] = foreign
 		}
 		wants[code+"-error"] = want{kind: "error of the server", seen: "RPCError -32603"}
-		foreign.later = true
-		wants[code+"-half-a-body-then-silence"] = foreign // whatever of it has come
+		if code == "400" || code == "404" || code == "500" {
+			// A body that has not come to its end is no answer, whatever of it has come.
+			for _, cut := range []string{"-half-a-body-then-silence", "-half-a-body-then-close", "-endless-body"} {
+				wants[code+cut] = w
+			}
+		}
 	}
 	for _, name := range []string{"header-mismatch", "capability", "version"} {
 		for _, more := range []string{"", "-malformed"} {
