@@ -100,6 +100,10 @@ func http2Faults() []Fault {
 		open(act("connection-closed", func(h *framed, _ uint32, _ Request, _ string) { _ = h.x.raw.Close() })),
 		act("no-answer", func(*framed, uint32, Request, string) {}),
 		act("frozen", func(h *framed, _ uint32, _ Request, _ string) { h.freeze() }),
+		act("frozen-within-answer", func(h *framed, stream uint32, _ Request, answer string) {
+			h.begin(stream, answer)
+			h.freeze()
+		}),
 		act("header-then-silence", func(h *framed, stream uint32, _ Request, _ string) { jsonHead(h, stream) }),
 		open(act("half-a-body-then-silence", func(h *framed, stream uint32, _ Request, answer string) { h.begin(stream, answer) })),
 		open(act("half-a-body-then-end", func(h *framed, stream uint32, _ Request, answer string) {

@@ -31,7 +31,13 @@ func (h *HTTP) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 		return m, nil
 	}
 	if ended := ctx.Err(); ended != nil {
+		if context.Cause(ctx) == context.DeadlineExceeded {
+			x.doubt()
+		}
 		return nil, &EndedError{Waiting: x.waiting(), Delivered: x.sent, Err: ended}
+	}
+	if _, stalled := err.(*StallError); stalled {
+		x.doubt()
 	}
 	return nil, x.wrap(err)
 }
@@ -47,8 +53,9 @@ type exchange struct {
 	status int
 	at     atomic.Int32 // a stage
 	trace  httptrace.ClientTrace
-	conn   *http1Conn // of the latest request over HTTP/1.1
-	tls    *tls.Conn  // over HTTP/2
+	pool   *http.Transport // of the latest request
+	conn   *http1Conn      // of the latest request over HTTP/1.1
+	tls    *tls.Conn       // over HTTP/2
 	sent   bool
 	watch  watch
 	got    int              // bytes of a JSON body
@@ -83,6 +90,12 @@ func (x *exchange) run() (*jsonrpc.Message, error) {
 	x.trace.GotConn = func(info httptrace.GotConnInfo) {
 		x.conn, _ = info.Conn.(*http1Conn)
 		x.tls, _ = info.Conn.(*tls.Conn)
+	}
+	// Over HTTP/2 the body may have been read and wait for the server to open its window.
+	x.trace.WroteRequest = func(info httptrace.WroteRequestInfo) {
+		if info.Err == nil {
+			x.reach(stageHeader)
+		}
 	}
 	ctx := httptrace.WithClientTrace(x, &x.trace)
 	target := x.h.url
@@ -122,7 +135,8 @@ func (x *exchange) post(ctx context.Context, target *url.URL) (*http.Response, e
 		// HTTP/2 it would send again a request that the server had in full and may have acted on.
 		req.GetBody = x.again
 	}
-	resp, err := x.h.transport.RoundTrip(req)
+	x.pool = x.h.pool.Load()
+	resp, err := x.pool.RoundTrip(req)
 	if stage(x.at.Load()) >= stageSend {
 		x.op, x.sent = "receive", true
 	}
@@ -161,7 +175,7 @@ func (x *exchange) body() *requestBody {
 	return b
 }
 
-// requestBody notes how far net/http has sent it.
+// requestBody notes when net/http begins to send it.
 type requestBody struct {
 	bytes.Reader
 	x *exchange
@@ -169,20 +183,12 @@ type requestBody struct {
 
 func (b *requestBody) Read(p []byte) (int, error) {
 	b.x.reach(stageSend)
-	n, err := b.Reader.Read(p)
-	if err != nil {
-		b.x.reach(stageHeader) // it is asked for more once it has sent all
-	}
-	return n, err
+	return b.Reader.Read(p)
 }
 
 func (b *requestBody) WriteTo(w io.Writer) (int64, error) {
 	b.x.reach(stageSend)
-	n, err := b.Reader.WriteTo(w)
-	if err == nil {
-		b.x.reach(stageHeader)
-	}
-	return n, err
+	return b.Reader.WriteTo(w)
 }
 
 func (*requestBody) Close() error { return nil }

@@ -79,8 +79,9 @@ type HTTP struct {
 	redirects int
 	limits    Limits
 	redact    Redact
-	transport *http.Transport
-	life      context.Context // ends with Close
+	pool      atomic.Pointer[http.Transport] // of the connections for the calls that begin now
+	left      atomic.Pointer[http.Transport] // the pool before, whose calls go on
+	life      context.Context                // ends with Close
 	end       context.CancelFunc
 
 	mu     sync.Mutex
@@ -97,18 +98,7 @@ func NewHTTP(c HTTPConfig) (*HTTP, error) {
 		return nil, &Error{Op: "configure", Err: err}
 	}
 	h.life, h.end = context.WithCancel(context.Background())
-	h.transport = &http.Transport{
-		DialContext:            h.dialPlain,
-		DialTLSContext:         h.dialTLS,
-		DisableCompression:     true,
-		ForceAttemptHTTP2:      true,
-		MaxConnsPerHost:        h.limits.Connections,
-		MaxIdleConns:           h.limits.Connections,
-		MaxIdleConnsPerHost:    h.limits.Connections,
-		IdleConnTimeout:        idleTime,
-		MaxResponseHeaderBytes: int64(h.limits.HeaderBytes),
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTime},
-	}
+	h.pool.Store(h.newPool())
 	return h, nil
 }
 
@@ -195,7 +185,10 @@ func (h *HTTP) Close() error {
 	}
 	h.emptyLocked()
 	h.mu.Unlock()
-	h.transport.CloseIdleConnections()
+	h.pool.Load().CloseIdleConnections()
+	if left := h.left.Load(); left != nil {
+		left.CloseIdleConnections()
+	}
 	wait := time.NewTimer(settle)
 	defer wait.Stop()
 	select {
