@@ -4,9 +4,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -91,6 +93,12 @@ func leafTemplate() *x509.Certificate {
 // every process.
 func CertificateAuthority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority().cert.Raw})
+}
+
+// Pin is the SHA-256 of the key of the certificate that faulty peers show unless that is the fault, in base64.
+func Pin() string {
+	sum := sha256.Sum256(goodLeaf().Leaf.RawSubjectPublicKeyInfo)
+	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 var goodLeaf = sync.OnceValue(func() tls.Certificate { return authority().leaf(nil) })

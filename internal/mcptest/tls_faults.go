@@ -28,6 +28,7 @@ func tlsFaults() []Fault {
 			other.cert = other.sign(authorityTemplate("another authority"), other.key)
 			return other.leaf(nil)
 		}),
+		changed("another-key", func(*x509.Certificate) {}),
 		changed("expired", func(c *x509.Certificate) {
 			c.NotBefore, c.NotAfter = time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour)
 		}),

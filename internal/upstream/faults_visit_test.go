@@ -59,7 +59,11 @@ func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want) (o outcome) {
 			self, args[0], args[1], markVar, t.Name())
 	} else {
 		peer = mcptest.StartFaulty(t, f, at)
-		block = fmt.Sprintf("  http {\n    url = %q\n    egress {\n      allow_private = true\n    }\n  }", peer.URL)
+		block = fmt.Sprintf("  http {\n    url = %q\n    egress {\n      allow_private = true\n    }\n", peer.URL)
+		if strings.HasPrefix(peer.URL, "https:") {
+			block += fmt.Sprintf("    tls {\n      ca_file = %q\n      pin_sha256 = %q\n    }\n", authority, mcptest.Pin())
+		}
+		block += "  }"
 	}
 	v := &visitor{patience: faultTime, size: f.Big}
 	if f.Name == "" {

@@ -20,7 +20,10 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run gives the peers of the tests names and a certificate authority that this process trusts.
+// authority is the file with the certificate of the authority that signs those of the peers.
+var authority string
+
+// run gives the peers of the tests names and a certificate authority.
 func run(m *testing.M) int {
 	resolver, stop, err := mcptest.Resolver()
 	if err != nil {
@@ -40,12 +43,9 @@ func run(m *testing.M) int {
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		err = parallel.Value.Set("24")
 	}
-	ca := filepath.Join(dir, "ca.pem")
+	authority = filepath.Join(dir, "ca.pem")
 	if err == nil {
-		err = os.WriteFile(ca, mcptest.CertificateAuthority(), 0o600)
-	}
-	if err == nil {
-		err = os.Setenv("SSL_CERT_FILE", ca)
+		err = os.WriteFile(authority, mcptest.CertificateAuthority(), 0o600)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
