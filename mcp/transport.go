@@ -80,7 +80,8 @@ func (t *StdioTransport) open(ctx context.Context, c *Client) error {
 // address written as four decimal numbers.
 //
 // Connections are kept and used again. What one costs is bounded by Timeouts.Connect: name resolution and TCP together, and
-// as long again for each of a proxy and TLS. A certificate is always verified, and no secret is sent before it is.
+// as long again for each of a proxy and TLS. A certificate is always verified, and no secret is sent before it is. What
+// net/http logs through package log about a server's HTTP/2 has nothing of what the server sent.
 //
 // Spec: 2026-07-28 basic/transports/streamable-http.
 type HTTPTransport struct {

@@ -255,6 +255,10 @@ func (x *exchange) wrap(err error) error {
 		e.Err = &TLSError{Reason: TLSClientCert, Host: x.h.host, Err: x.safe(err)}
 	case tooMuch(err):
 		e.Err = &LimitError{What: "the header of the answer", Limit: int64(x.h.limits.HeaderBytes), Unit: "bytes"}
+	case errors.Is(err, errUnasked):
+		e.Err = &FramingError{Reason: errUnasked.Error(), Err: errUnasked}
+	case errors.Is(err, errFolded):
+		e.Err = &FramingError{Reason: errFolded.Error(), Err: errFolded}
 	case x.cutHeader(err):
 		e.Err = &LostError{Where: x.where(), Err: io.ErrUnexpectedEOF}
 	case broken(err):

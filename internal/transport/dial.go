@@ -64,7 +64,7 @@ func (h *HTTP) dialPlain(ctx context.Context, network, address string) (net.Conn
 		if c, err = h.known(c); err != nil {
 			return nil, err
 		}
-		return &http1Conn{Conn: c}, nil
+		return newHTTP1Conn(c), nil
 	})
 }
 
@@ -168,7 +168,7 @@ func (h *HTTP) secure(ctx context.Context, raw net.Conn, address string) (net.Co
 	if isHTTP2 {
 		return c, nil // net/http looks for exactly this type
 	}
-	return &http1Conn{Conn: c}, nil
+	return newHTTP1Conn(c), nil
 }
 
 // at notes how far the dialling for a request has come.
@@ -211,30 +211,4 @@ func (c *conn) Close() error {
 	c.h.emptyLocked()
 	c.h.mu.Unlock()
 	return c.Conn.Close()
-}
-
-// http1Conn is a connection that speaks HTTP/1.1. It remembers how far the latest answer has come, which errors of net/http
-// do not tell.
-type http1Conn struct {
-	net.Conn
-	bytes atomic.Int64 // that were read
-	begun atomic.Bool  // something was read since the last write
-	ended atomic.Bool  // nothing more can be read
-}
-
-func (c *http1Conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 {
-		c.bytes.Add(int64(n))
-		c.begun.Store(true)
-	}
-	if err != nil {
-		c.ended.Store(true)
-	}
-	return n, err
-}
-
-func (c *http1Conn) Write(p []byte) (int, error) {
-	c.begun.Store(false)
-	return c.Conn.Write(p)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -303,5 +304,82 @@ func TestStallsOverHTTP2(t *testing.T) {
 	var ended *EndedError
 	if !errors.As(err, &ended) || ended.Waiting != "the header of the answer" || !ended.Delivered {
 		t.Errorf("Do = %v, want the header waited for", err)
+	}
+}
+
+// TestFloodsOverHTTP2: a server that floods the connection with frames ends the exchange, or the call's context does; then
+// nothing is left, also when it reads nothing of what it is answered.
+func TestFloodsOverHTTP2(t *testing.T) {
+	// net/http writes a line for every frame that it does not know, without anything of the server's.
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(io.Discard)
+	k := strings.Repeat("k", 8000)
+	for name, tt := range map[string]struct {
+		again func(p *http2Peer, stream uint32) error
+		want  any // a pointer to the type of the error, nil for the end of the call's context
+		text  string
+	}{
+		"pings":    {func(p *http2Peer, _ uint32) error { return p.frame(framePing, 0, 0, make([]byte, 8)) }, nil, ""},
+		"settings": {func(p *http2Peer, _ uint32) error { return p.frame(frameSettings, 0, 0, nil) }, nil, ""},
+		"informational answers": {func(p *http2Peer, s uint32) error {
+			return p.frame(frameHeaders, flagEndHeaders, s, fields(":status", "103", "link", k))
+		}, new(*LimitError), "the header of the answer: more than 262144 bytes"},
+		"small informational": {func(p *http2Peer, s uint32) error {
+			return p.frame(frameHeaders, flagEndHeaders, s, fields(":status", "100"))
+		}, new(*LimitError), "the header of the answer: more than 262144 bytes"},
+		"empty data":     {func(p *http2Peer, s uint32) error { return p.frame(frameData, 0, s, nil) }, new(*FramingError), "PROTOCOL_ERROR"},
+		"unknown frames": {func(p *http2Peer, s uint32) error { return p.frame(99, 0, s, []byte(k)) }, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := serveHTTP2(t, func(p *http2Peer, _ int, stream uint32, _ []byte) {
+				for tt.again(p, stream) == nil { // and nothing is read any more
+				}
+			})
+			h := srv.client(t)
+			patience := 10 * time.Second
+			if tt.want == nil {
+				patience = 300 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			_, err := h.Do(ctx, call(1, "tools/list"))
+			var e *Error
+			switch {
+			case tt.want == nil && !errors.Is(err, context.DeadlineExceeded):
+				t.Errorf("Do = %v, want the context's end", err)
+			case tt.want != nil && (!errors.As(err, tt.want) || !errors.As(err, &e) || e.Op != "receive" || !strings.Contains(err.Error(), tt.text)):
+				t.Errorf("Do = %v, want %T with %q", err, tt.want, tt.text)
+			}
+			begin := time.Now()
+			h.Close()
+			if took := time.Since(begin); took > 5*time.Second {
+				t.Errorf("Close took %v", took)
+			}
+		})
+	}
+	for name, answer := range map[string]func(p *http2Peer, stream uint32){
+		"one header": func(p *http2Peer, s uint32) {
+			block := fields(":status", "200", "content-type", mediaJSON, "k", strings.Repeat("k", 300_000))
+			p.frame(frameHeaders, 0, s, block[:16_000])
+			for block = block[16_000:]; len(block) > 16_000; block = block[16_000:] {
+				p.frame(frameContinue, 0, s, block[:16_000])
+			}
+			p.frame(frameContinue, flagEndHeaders, s, block)
+		},
+		"continuations": func(p *http2Peer, s uint32) {
+			p.frame(frameHeaders, 0, s, fields(":status", "200"))
+			for p.frame(frameContinue, 0, s, fields("k", k)) == nil {
+			}
+		},
+	} {
+		srv := serveHTTP2(t, func(p *http2Peer, _ int, stream uint32, _ []byte) { answer(p, stream) })
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		_, err := srv.client(t).Do(ctx, call(1, "tools/list"))
+		var over *LimitError
+		var framing *FramingError
+		if !errors.As(err, &over) && !errors.As(err, &framing) {
+			t.Errorf("%s: %v, want it refused", name, err)
+		}
+		cancel()
 	}
 }
