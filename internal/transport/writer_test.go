@@ -4,8 +4,10 @@ package transport
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -67,6 +69,38 @@ func TestDeliveredIsTrue(t *testing.T) {
 				t.Error("a case did not occur")
 			}
 		})
+	}
+}
+
+// TestPartialWriteEndsTheConnection gives up a call of whose request a part is in the pipe: nothing can follow it.
+func TestPartialWriteEndsTheConnection(t *testing.T) {
+	p := filePipes(t, Limits{})
+	first, _ := p.begin(t, t.Context(), call(1, "tools/call"))
+	big := call(2, "tools/call")
+	big.Body = body(2, "tools/call", `{"x":"`+strings.Repeat("a", 1<<20)+`"}`)
+	big.Timeout = 50 * time.Millisecond
+	waiting := make(chan error, 1)
+	go func() {
+		for !p.Stdio.out.isBusy() {
+			time.Sleep(time.Millisecond)
+		}
+		_, err := p.Do(t.Context(), call(3, "tools/call"))
+		waiting <- err
+	}()
+	_, err := p.Do(t.Context(), big)
+	var ended *EndedError
+	if !errors.As(err, &ended) || ended.Delivered {
+		t.Errorf("Do = %v, want an end before delivery", err)
+	}
+	for err, delivered := range map[error]bool{(<-first).err: true, <-waiting: false} {
+		var e *Error
+		if !errors.As(err, &e) || e.Op != "send" || e.Delivered != delivered || !strings.Contains(err.Error(), "only a part of a message") {
+			t.Errorf("Do = %#v, want the end of the connection, delivered %v", err, delivered)
+		}
+	}
+	rest, err := io.ReadAll(p.in) // ends: the stream is closed
+	if err != nil || bytes.IndexByte(rest, '\n') >= 0 || len(rest) == 0 || !bytes.HasPrefix(big.Body, rest) {
+		t.Errorf("after the first request came %d bytes, %v, want a part of the second", len(rest), err)
 	}
 }
 
