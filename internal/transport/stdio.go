@@ -319,13 +319,21 @@ func (s *Stdio) streamEnd(err error) error {
 	defer wait.Stop()
 	select {
 	case <-s.proc.exited:
+	case <-s.done:
+	case <-wait.C:
+		if s.proc.tree.dead() {
+			s.proc.ends(sweepTime) // what it has left behind is being ended
+		}
+		wait.Reset(settle)
+	}
+	select {
+	case <-s.proc.exited:
 		exit.Status, exit.Code = s.proc.status()
 		select {
 		case <-s.errDone:
 		case <-wait.C:
 		}
-	case <-s.done:
-	case <-wait.C:
+	default:
 	}
 	op := "receive"
 	if exit.Status != "" {

@@ -95,6 +95,9 @@ func (t *tree) ended(option int) bool {
 	}
 }
 
+// dead reports whether the leader has ended, reaped or not.
+func (t *tree) dead() bool { return t.ended(unix.WNOHANG) }
+
 // pollExit waits in the network poller, so that a server that runs costs no thread. It returns false where the kernel
 // has no file to wait for.
 func (t *tree) pollExit() bool {

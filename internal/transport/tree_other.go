@@ -28,6 +28,9 @@ func newTree(leader *os.Process, _ *procs.Child, _ roots, _ string) (*tree, erro
 
 func (t *tree) awaitExit() {}
 
+// dead says nothing: here the end of the leader is only learnt by reaping it.
+func (t *tree) dead() bool { return false }
+
 func (t *tree) reaped() {}
 
 func (t *tree) note() {}

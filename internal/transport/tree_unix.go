@@ -32,6 +32,9 @@ func (t *tree) awaitExit() {}
 // reaped kills what is left of the group. While one of it lives, its number is not given to another group.
 func (t *tree) reaped() { t.kill() }
 
+// dead says nothing: here the end of the leader is only learnt by reaping it.
+func (t *tree) dead() bool { return false }
+
 func (t *tree) note() {}
 
 // terminate and kill signal the group; there may be none of it left.

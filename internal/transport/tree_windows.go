@@ -105,6 +105,9 @@ func (t *tree) reaped() {
 	t.job = 0
 }
 
+// dead says nothing: what a process leaves behind is ended at once here.
+func (t *tree) dead() bool { return false }
+
 func (t *tree) note() {}
 
 // terminate kills: there is no way to ask.
