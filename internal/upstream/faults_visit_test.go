@@ -103,6 +103,12 @@ func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want) (o outcome) {
 			if v.client == nil {
 				return o
 			}
+			if w.ends { // perhaps a moment later
+				select {
+				case <-v.client.Done():
+				case <-time.After(faultTime):
+				}
+			}
 			o.usable, o.ended = true, v.client.Err()
 			if o.ended == nil && !w.stuck {
 				o.again = v.again(ctx, at)
