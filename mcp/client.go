@@ -268,16 +268,17 @@ func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
 func (c *Client) lost(ctx context.Context, r *request, err error) error {
 	var ended *transport.EndedError
 	if ctx.Err() == nil && errors.As(err, &ended) { // not by ctx, so by the request's own time
-		return &TimeoutError{Op: r.method, After: r.timeout, Waiting: ended.Waiting, Delivered: ended.Delivered, Stderr: c.kind.tail()}
+		return &TimeoutError{Op: r.method, After: r.timeout, Waiting: ended.Waiting, Delivered: ended.Delivered, Stderr: c.tail()}
 	}
 	return c.transportError(ctx, r.method, wasDelivered(err), err)
 }
 
-func (k transportKind) tail() string {
-	if k.stderr == nil {
+// tail is the end of what the child wrote to its standard error, for an error.
+func (c *Client) tail() string {
+	if c.kind.stderr == nil {
 		return ""
 	}
-	return quoteEnd(k.stderr())
+	return quoteEnd(c.kind.stderr(), c.opts.limits.ExcerptBytes)
 }
 
 // wasDelivered reports whether a request that failed with err may have reached the server. Unless the transport says

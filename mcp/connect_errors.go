@@ -98,7 +98,7 @@ func (c *Client) redactedPointer(pointer string) string {
 // transportError makes an error of this package of one of the transport. The context's own error wins.
 func (c *Client) transportError(ctx context.Context, method string, delivered bool, err error) error {
 	if ended := ctx.Err(); ended != nil {
-		return &ContextError{Op: method, Delivered: delivered, Err: ended}
+		return &ContextError{Op: method, Delivered: delivered, Err: ended, waiting: waiting(err)}
 	}
 	if te := fromConnection(method, delivered, err); te != nil {
 		return te

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -140,16 +141,26 @@ func (f *fault) err(method string) error {
 	return &ProtocolError{Method: method, Path: f.path, Reason: f.reason, Err: f.cause}
 }
 
-// fromStrict turns an error of strictjson into one of this package.
+// fromStrict turns an error of strictjson, which was given lim, into one of this package.
 func fromStrict(method string, err error, lim strictjson.Limits) error {
-	if errors.Is(err, strictjson.ErrLimit) {
-		return &LimitError{Method: method, What: err.Error(), Max: int64(lim.Bytes), Unit: "bytes"}
-	}
 	var se *strictjson.Error
-	if errors.As(err, &se) {
+	if !errors.As(err, &se) {
+		return &ProtocolError{Method: method, Reason: err.Error()}
+	}
+	over := &LimitError{Method: method, What: se.Error()}
+	switch se.Class {
+	case strictjson.ClassSize:
+		over.Max, over.Unit = int64(cmp.Or(lim.Bytes, strictjson.DefaultMaxBytes)), "bytes"
+	case strictjson.ClassDepth:
+		over.Max, over.Unit = int64(cmp.Or(lim.Depth, strictjson.DefaultMaxDepth)), "levels"
+	case strictjson.ClassDigits:
+		over.Max, over.Unit = strictjson.MaxDigits, "digits"
+	case strictjson.ClassExponent:
+		over.Max, over.Unit = strictjson.MaxExponent, "powers of ten"
+	default:
 		return &ProtocolError{Method: method, Path: se.Pointer, Reason: se.Reason}
 	}
-	return &ProtocolError{Method: method, Reason: err.Error()}
+	return over
 }
 
 func kindName(v strictjson.Value) string {

@@ -63,9 +63,10 @@
 // items; a name 1 KiB, a URI or template 8 KiB, each schema of a tool 256 KiB and 64 levels; 100 progress notes and 100
 // log messages per call, a note's text 1 KiB, a log message 64 KiB and all of one call 1 MiB; the kept end of a child's
 // standard error 64 KiB; 64 subscriptions at a time, each with 64 changes of 16 KiB that wait; caller metadata 64 keys
-// and 64 KiB, a request 16 MiB; an excerpt of peer text in an error 256 bytes; a snapshot's encoding 8 MiB. Connecting
-// may take 5 s, discovery 10 s, a list 20 s, a call 60 s and never more than 10 min. Limits and Timeouts change most of
-// them.
+// and 64 KiB, a request 16 MiB; an excerpt of peer text in an error 256 bytes; a snapshot's encoding 8 MiB. Over HTTP the
+// header of an answer 256 KiB, its events 10,000, a challenge 4 KiB, the body of a refusal 256 KiB; 256 connections.
+// Connecting may take 5 s, discovery 10 s, a list 20 s, a call 60 s and never more than 10 min, and a message that has begun
+// may pause for 10 s. Limits and Timeouts change most of them.
 //
 // A passed limit is a *LimitError, never a cut value; only texts for reading are cut. Notifications beyond a limit are
 // dropped and counted (Client.Dropped); those of a subscription are counted by generation before that.

@@ -308,7 +308,7 @@ func (e *AddressError) Unwrap() error { return e.Err }
 type LimitError struct {
 	What   string // what passed it, for example `inputSchema of tool "x"`
 	Max    int64
-	Unit   string // "bytes", "pages", "items", "levels"
+	Unit   string // "bytes", "pages", "items", "levels", "events", "digits" and so on
 	Method string
 }
 
@@ -357,6 +357,8 @@ type ContextError struct {
 	Op        string
 	Delivered bool // the request may have reached the server whole
 	Err       error
+
+	waiting string // as TimeoutError.Waiting
 }
 
 // Error gives the operation and the context's error.

@@ -8,11 +8,22 @@ import (
 
 // Limits bounds what a Client reads from its peer. A field that is zero has the default given beside it; there is no
 // value that means "without a limit", and a negative one makes Connect fail. What passes a limit is refused with a
-// *LimitError, never cut.
+// *LimitError, except where it says something else here.
 type Limits struct {
-	MessageBytes int // one line, SSE event or HTTP body: 16 MiB
+	MessageBytes int // one line, SSE event or JSON body: 16 MiB
 	JSONDepth    int // nesting of one message: 128
-	StderrBytes  int // kept tail of a child's standard error: 64 KiB
+	StderrBytes  int // kept end of a child's standard error; what came before is dropped: 64 KiB
+
+	// Over HTTP.
+	HeaderBytes    int // header of one answer, with the informational ones before it; answer of a proxy: 256 KiB
+	Events         int // SSE events of one answer, the last one included; a subscription may have any number: 10,000
+	ChallengeBytes int // WWW-Authenticate headers of one answer; AuthError.Challenge is cut: 4 KiB
+	ErrorBytes     int // body of an answer with a status of 400 and more; a longer one is only excerpted: 256 KiB
+	Connections    int // TCP connections at a time; a request that finds none free waits for one: 256
+
+	// ExcerptBytes is how much an error quotes of what could not be read as an answer, or of the end of standard error; the
+	// rest is cut. Names and texts out of messages that could be read are always cut at 256. 256.
+	ExcerptBytes int
 
 	Pages       int // pages of one list: 1,000
 	Items       int // items of one list, all pages: 10,000
@@ -22,12 +33,13 @@ type Limits struct {
 	SchemaBytes int // one inputSchema or outputSchema: 256 KiB
 	SchemaDepth int // nesting of one schema: 64
 
+	// What passes these is dropped and counted: see RequestMeta.OnDropped and Client.Dropped.
 	Progress int // progress notes handed over per call: 100
 	Logs     int // log messages handed over per call: 100
 	LogBytes int // parameters of these log messages together: 1 MiB
 
 	Subscriptions int // subscriptions at a time: 64
-	Changes       int // announced changes of one subscription that wait to be read: 64
+	Changes       int // announced changes of one subscription that wait to be read; more are counted by generation: 64
 }
 
 // The default limits.
@@ -35,6 +47,11 @@ const (
 	defaultMessageBytes = 16 << 20
 	defaultJSONDepth    = 128
 	defaultStderrBytes  = 64 << 10
+	defaultHeaderBytes  = 256 << 10
+	defaultEvents       = 10_000
+	defaultChallenge    = 4 << 10
+	defaultErrorBytes   = 256 << 10
+	defaultConnections  = 256
 	defaultPages        = 1_000
 	defaultItems        = 10_000
 	defaultListBytes    = 8 << 20
@@ -66,6 +83,12 @@ func (l *Limits) fields() []struct {
 		{"MessageBytes", &l.MessageBytes, defaultMessageBytes},
 		{"JSONDepth", &l.JSONDepth, defaultJSONDepth},
 		{"StderrBytes", &l.StderrBytes, defaultStderrBytes},
+		{"HeaderBytes", &l.HeaderBytes, defaultHeaderBytes},
+		{"Events", &l.Events, defaultEvents},
+		{"ChallengeBytes", &l.ChallengeBytes, defaultChallenge},
+		{"ErrorBytes", &l.ErrorBytes, defaultErrorBytes},
+		{"Connections", &l.Connections, defaultConnections},
+		{"ExcerptBytes", &l.ExcerptBytes, maxExcerpt},
 		{"Pages", &l.Pages, defaultPages},
 		{"Items", &l.Items, defaultItems},
 		{"ListBytes", &l.ListBytes, defaultListBytes},

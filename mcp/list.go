@@ -169,7 +169,7 @@ func (k *listKind[P, T]) walk(ctx context.Context, c *Client, known []P) (pages 
 func (c *Client) walkError(ctx, timed context.Context, err error) error {
 	var ended *ContextError
 	if errors.As(err, &ended) && ctx.Err() == nil && timed.Err() != nil {
-		return &TimeoutError{Op: ended.Op, After: c.opts.timeouts.List, Delivered: ended.Delivered, Stderr: c.kind.tail()}
+		return &TimeoutError{Op: ended.Op, After: c.opts.timeouts.List, Waiting: ended.waiting, Delivered: ended.Delivered, Stderr: c.tail()}
 	}
 	return err
 }

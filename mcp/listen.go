@@ -201,7 +201,7 @@ func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter) (_ *Subs
 	case <-ctx.Done():
 		s.end(SubscriptionClosed, &ContextError{Op: methodListen, Delivered: true, Err: ctx.Err()}, nil)
 	case <-timer.C:
-		s.end(SubscriptionClosed, &TimeoutError{Op: methodListen, After: r.timeout, Waiting: waitAcknowledgement, Delivered: true, Stderr: c.kind.tail()}, context.DeadlineExceeded)
+		s.end(SubscriptionClosed, &TimeoutError{Op: methodListen, After: r.timeout, Waiting: waitAcknowledgement, Delivered: true, Stderr: c.tail()}, context.DeadlineExceeded)
 	}
 	select {
 	case <-s.acked: // it was there, and is the caller's to look at

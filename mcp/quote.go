@@ -44,11 +44,11 @@ func quoteList(list []string) string {
 	return b.String()
 }
 
-// quoteEnd returns the end of what a child wrote to its standard error: its last lines, at most maxExcerpt bytes, escaped.
-func quoteEnd(b []byte) string {
+// quoteEnd returns the end of what a child wrote to its standard error: its last lines, at most limit bytes, escaped.
+func quoteEnd(b []byte, limit int) string {
 	s := strings.TrimSpace(string(b))
-	if len(s) > maxExcerpt {
-		s = s[len(s)-maxExcerpt:]
+	if len(s) > limit {
+		s = s[len(s)-limit:]
 	}
 	q := strconv.Quote(s)
 	return q[1 : len(q)-1]

@@ -162,12 +162,11 @@ func (c *Client) limit(of Limits) error {
 }
 
 func (c *Client) transportLimits() transport.Limits {
+	l := &c.opts.limits
 	return transport.Limits{
-		MessageBytes: c.opts.limits.MessageBytes,
-		Depth:        c.opts.limits.JSONDepth,
-		StderrBytes:  c.opts.limits.StderrBytes,
-		ExcerptBytes: maxExcerpt,
-		Idle:         c.opts.timeouts.Idle,
+		MessageBytes: l.MessageBytes, Depth: l.JSONDepth, StderrBytes: l.StderrBytes, ExcerptBytes: l.ExcerptBytes,
+		HeaderBytes: l.HeaderBytes, Events: l.Events, ChallengeBytes: l.ChallengeBytes, ErrorBytes: l.ErrorBytes, Connections: l.Connections,
+		Idle: c.opts.timeouts.Idle,
 	}
 }
 
