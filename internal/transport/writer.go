@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -32,7 +33,7 @@ const (
 	lineWritten                  // it has been written whole
 	lineDropped                  // nothing of it has been written, nor will be
 	lineBroken                   // a part of it has been written, and that was the end of the stream
-	lineUnsure                   // how much of it has been written is not known, and that was the end of the stream
+	lineUnsure                   // the same, but all may have been written except white space, or how much it was is not known
 )
 
 // outLine is one line on its way out.
@@ -197,7 +198,7 @@ func (l *lineWriter) batch() left {
 	case err != nil:
 		if o := l.slow; o != nil {
 			l.slow = nil
-			l.settleLocked(o, lineBroken)
+			l.settleLocked(o, l.cut())
 		}
 		l.restLocked()
 		l.breakUnlock(err)
@@ -262,13 +263,23 @@ func (l *lineWriter) drain() {
 			if err == nil {
 				err = io.ErrShortWrite
 			}
-			l.settleLocked(o, lineBroken)
+			l.settleLocked(o, l.cut())
 			l.restLocked()
 			l.breakUnlock(err)
 			return
 		}
 		l.mu.Unlock()
 	}
+}
+
+// cut is the state of the slow line if nothing is written behind buf[:rest]. A server that is lenient takes what stands at
+// the end of a stream without a line end for a message: so it may have been delivered unless a part of the JSON text is
+// missing.
+func (l *lineWriter) cut() lineState {
+	if len(bytes.TrimSpace(l.buf[l.rest:])) == 0 {
+		return lineUnsure
+	}
+	return lineBroken
 }
 
 // settleLocked ends the way of a line that was taken, or is dropped from the queue.

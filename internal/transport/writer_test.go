@@ -104,6 +104,56 @@ func TestPartialWriteEndsTheConnection(t *testing.T) {
 	}
 }
 
+// TestOnlyTheLineEndIsMissing gives up a call whose request has been written but for its line end. Some servers take what
+// stands there at the end of a stream for a message, so it may have been delivered.
+func TestOnlyTheLineEndIsMissing(t *testing.T) {
+	room := roomOfAPipe(t)
+	for name, tt := range map[string]struct {
+		tail      string // of the request
+		delivered bool
+	}{
+		"all but the line end":      {"", true},
+		"and white space before it": {" \t ", true},
+		"and a brace":               {"}", false},
+	} {
+		p := filePipes(t, Limits{})
+		c := call(1, "tools/call")
+		empty := len(body(1, "tools/call", `{"x":""}`))
+		c.Body = body(1, "tools/call", `{"x":"`+strings.Repeat("a", room-empty)+`"}`)
+		switch {
+		case tt.tail == "}":
+			c.Body = body(1, "tools/call", `{"x":"`+strings.Repeat("a", room-empty+1)+`"}`)
+		default:
+			c.Body = append(c.Body, tt.tail...)
+		}
+		c.Timeout = 50 * time.Millisecond
+		_, err := p.Do(t.Context(), c)
+		var ended *EndedError
+		if !errors.As(err, &ended) || ended.Delivered != tt.delivered {
+			t.Errorf("%s: Do = %#v, want an end with delivered %v", name, err, tt.delivered)
+		}
+		if rest, err := io.ReadAll(p.in); err != nil || len(rest) != room || !bytes.HasPrefix(c.Body, rest) {
+			t.Errorf("%s: %d bytes came, %v, want %d of the request", name, len(rest), err, room)
+		}
+	}
+}
+
+// roomOfAPipe is how much filePipes lets the client write that nobody reads.
+func roomOfAPipe(t *testing.T) int {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	shrink(t, w)
+	n, err := newFastWriter(w).write(make([]byte, 1<<20))
+	if err != nil || n == 0 || n == 1<<20 {
+		t.Fatalf("%d bytes went into a pipe, %v", n, err)
+	}
+	return n
+}
+
 // TestBatchThatDoesNotFit has a batch meet a full pipe: its lines are in the queue again, and who has begun to wait for the
 // end of their writing can take them back.
 func TestBatchThatDoesNotFit(t *testing.T) {
