@@ -80,15 +80,16 @@ func (c *calls) spare() *waiter {
 	return &waiter{answer: make(chan *jsonrpc.Message, 1)}
 }
 
-// recycle keeps the waiter of a call that was answered for another one. One whose line is still being written, to a server
-// that answers before it has read, stays with the writer.
-func (c *calls) recycle(w *waiter) {
+// recycle keeps the waiter of a call that was answered for another one, and reports whether it did. One whose line is still
+// being written, to a server that answers before it has read, stays with the writer.
+func (c *calls) recycle(w *waiter) bool {
 	if w.line.state.Load() != lineWritten {
-		return
+		return false
 	}
 	w.notify, w.answered, w.line.body = nil, nil, nil
 	w.line.state.Store(lineQueued)
 	c.spares.Put(w)
+	return true
 }
 
 // enter adds a call. It refuses an id of which an answer may still come.

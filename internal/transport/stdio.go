@@ -103,7 +103,9 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	select {
 	case m := <-w.answer:
 		if m != nil && m != tooLate {
-			s.calls.recycle(w)
+			if !s.calls.recycle(w) {
+				s.out.leave(&w.line)
+			}
 			return m, nil
 		}
 		return s.unanswered(ctx, w, m, true)

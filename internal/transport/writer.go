@@ -41,6 +41,7 @@ type outLine struct {
 	body   []byte // without its LF; not read any more once the line is not queued
 	notice bool
 	end    int64 // of it within lineWriter.sent, once it is written
+	left   bool  // nobody waits for the answer: if the line is not written now it is not queued again
 
 	state   atomic.Uint32 // a lineState; changed under lineWriter.mu
 	settled chan struct{} // made under mu by who waits for the end of lineTaken, nil if nobody does
@@ -187,11 +188,17 @@ func (l *lineWriter) batch() left {
 		l.slow, rest = rest[0], rest[1:]
 		l.buf, l.rest = l.buf[:end+len(l.slow.body)+1], n
 	}
+	again := rest[:0]
 	for _, o := range rest {
+		if o.left || l.dead {
+			l.settleLocked(o, lineDropped)
+			continue
+		}
 		o.state.Store(lineQueued)
 		l.wakeLocked(o) // who waits for it may withdraw it now
+		again = append(again, o)
 	}
-	l.queue = slices.Insert(l.queue, 0, rest...)
+	l.queue = slices.Insert(l.queue, 0, again...)
 	clear(l.taken)
 	l.taken = l.taken[:0]
 	switch {
@@ -383,6 +390,23 @@ func (l *lineWriter) withdraw(o *outLine) lineState {
 	state := o.state.Load()
 	l.mu.Unlock()
 	return state
+}
+
+// leave is withdraw for a call that was answered although its line has not been written whole, without waiting: the body is
+// not read any more when leave returns, and a line that the server takes no byte of now is not sent at all. One of which a
+// part is written goes out whole.
+func (l *lineWriter) leave(o *outLine) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch o.state.Load() {
+	case lineTaken:
+		o.left = true
+	case lineQueued:
+		if i := slices.Index(l.queue, o); i >= 0 {
+			l.queue = slices.Delete(l.queue, i, i+1)
+			l.settleLocked(o, lineDropped)
+		}
+	}
 }
 
 // unread reports whether the reader is known not to have taken all of a line that was written whole.

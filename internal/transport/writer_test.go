@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -204,6 +205,58 @@ func TestBatchThatDoesNotFit(t *testing.T) {
 	l.idle(5 * time.Second)
 	if l.busy || lines[0].state.Load() != lineWritten || lines[2].state.Load() != lineWritten {
 		t.Errorf("busy %v, states %d and %d", l.busy, lines[0].state.Load(), lines[2].state.Load())
+	}
+}
+
+// TestAnswerWhileTheLineIsTaken has a server answer a request that is being written and of which it takes nothing, by guessing
+// its id. The caller may do with the body what it likes then, so nothing of it is sent any more.
+func TestAnswerWhileTheLineIsTaken(t *testing.T) {
+	p := filePipes(t, Limits{})
+	out := p.Stdio.out
+	out.mu.Lock()
+	out.busy = true // as if a caller were writing
+	out.mu.Unlock()
+	queued := func(n int) {
+		for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+			out.mu.Lock()
+			got := len(out.queue)
+			out.mu.Unlock()
+			if got == n {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%d lines in the queue, want %d", got, n)
+			}
+		}
+	}
+	ended := make(chan outcome, 2)
+	calls := []*Call{call(1, "tools/list"), call(2, "tools/call")}
+	for i, c := range calls {
+		go func() { m, err := p.Do(t.Context(), c); ended <- outcome{m, err} }()
+		queued(i + 1)
+	}
+	write := out.fast.once
+	out.fast.once = func(uintptr) bool {
+		p.out.Write(resultLine("2"))
+		good(t, <-ended, "2")
+		copy(calls[1].Body, "another server's")
+		out.fast.n, out.fast.err = -1, syscall.EAGAIN
+		return true
+	}
+	if got := out.batch(); got != full {
+		t.Fatalf("batch = %v, want that the pipe is full", got)
+	}
+	out.fast.once = write
+	queued(1)
+	go out.drain()
+	if id := rawID(t, readLine(t, p.in)); id != "1" {
+		t.Errorf("request %s came, want 1", id)
+	}
+	p.out.Write(resultLine("1"))
+	good(t, <-ended, "1")
+	p.Close()
+	if rest, err := io.ReadAll(p.in); err != nil || len(rest) > 0 {
+		t.Errorf("%q came, %v, want nothing more", rest, err)
 	}
 }
 
