@@ -122,7 +122,11 @@ func (c *Client) transportError(ctx context.Context, method string, delivered bo
 	case errors.As(err, &address):
 		return &AddressError{Host: address.Host, Reason: address.Reason, Err: address}
 	case errors.As(err, &challenge):
-		return &AuthError{Op: method, Status: challenge.Status, Challenge: challenge.Challenge}
+		auth := &AuthError{Op: method, Status: challenge.Status, Challenge: challenge.Challenge}
+		if challenge.RPC != nil {
+			auth.RPC = newRPCError(challenge.RPC)
+		}
+		return auth
 	case errors.As(err, &limit):
 		te.Err = &LimitError{Method: method, What: limit.What, Max: limit.Limit, Unit: limit.Unit}
 	case errors.As(err, &framing):

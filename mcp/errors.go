@@ -264,21 +264,26 @@ func exited(method string, exit *ExitError) string {
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// AuthError is an HTTP answer 401 or 403. Challenge is the WWW-Authenticate header as received, at most 4 KiB; it is the
-// server's text and no part of Error's.
+// AuthError is an HTTP answer 401 or 403. Challenge is the WWW-Authenticate header as received, several joined with ", ", at
+// most Limits.ChallengeBytes; it is the server's text and no part of Error's. RPC is the error that the body holds, whatever
+// its id, nil if there is none.
 type AuthError struct {
 	Op        string
 	Status    int
 	Challenge string
+	RPC       *RPCError
 }
 
-// Error gives the status; nothing of Challenge.
+// Error gives the status and the error of the body, escaped and cut; nothing of Challenge.
 func (e *AuthError) Error() string {
-	s := fmt.Sprintf("%s: HTTP status %d", e.Op, e.Status)
+	s := fmt.Sprintf("%s: HTTP status %d: the server asks for authentication", e.Op, e.Status)
 	if e.Status == 403 {
-		return s + ": the server refuses this client"
+		s = fmt.Sprintf("%s: HTTP status %d: the server refuses this client", e.Op, e.Status)
 	}
-	return s + ": the server asks for authentication"
+	if e.RPC != nil {
+		s += fmt.Sprintf(" (error %d: %s)", e.RPC.Code, quote(e.RPC.text()))
+	}
+	return s
 }
 
 // AddressError says that the address of an HTTP transport was refused before anything was sent to it: a private address

@@ -183,6 +183,27 @@ func TestHTTPAnswersToDiscover(t *testing.T) {
 	}
 }
 
+// TestChallenges: the challenge is data, the error of the body is said, and no id makes an answer of it.
+func TestChallenges(t *testing.T) {
+	for _, status := range []int{401, 403} {
+		p := mcptest.HTTP(t, func(c *mcptest.Conn, r mcptest.Request) {
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 %d No\r\nWWW-Authenticate: Bearer realm=\"a\"\r\nWWW-Authenticate: Basic\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"+
+				`{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"no \u0007bell for you"}}`, status, r.ID)
+		})
+		tr := NewStreamableHTTPTransport(p.URL)
+		tr.AllowPrivate, tr.Headers = true, http.Header{"Authorization": {"Bearer t0k3n-t0k3n"}}
+		_, err := Connect(short(t), tr)
+		e := as[*AuthError](t, err)
+		if e.Status != status || e.Challenge != `Bearer realm="a", Basic` || e.RPC == nil || e.RPC.Code != -32001 || !Delivered(err) {
+			t.Errorf("AuthError = %+v", e)
+		}
+		wantText(t, err, fmt.Sprintf("HTTP status %d", status), `error -32001: "no \abell for`)
+		if strings.Contains(err.Error(), "realm") {
+			t.Errorf("the text has the challenge: %v", err)
+		}
+	}
+}
+
 func TestHTTPAddresses(t *testing.T) {
 	p := mcptest.HTTP(t, mcptest.Serve(nil))
 	_, err := Connect(short(t), NewStreamableHTTPTransport(p.URL))
