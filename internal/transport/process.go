@@ -2,13 +2,10 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
@@ -81,6 +78,11 @@ func StartStdio(ctx context.Context, c StdioConfig) (*Stdio, error) {
 	if err != nil {
 		return nil, &Error{Op: "start", Err: err}
 	}
+	return attach(p, c, limits), nil
+}
+
+// attach returns the connection over the pipes of a process.
+func attach(p *process, c StdioConfig, limits Limits) *Stdio {
 	s := newStdio(p.stdout, p.stdin, limits)
 	s.redact, s.stray = c.Redact, c.Notify
 	s.proc, s.stderr, s.errDone = p, &tail{limit: limits.StderrBytes}, make(chan struct{})
@@ -103,7 +105,7 @@ func StartStdio(ctx context.Context, c StdioConfig) (*Stdio, error) {
 			_ = p.stdout.Close()
 		}
 	})
-	return s, nil
+	return s
 }
 
 // process is a running child and our ends of its pipes.
@@ -118,7 +120,7 @@ type process struct {
 }
 
 func start(c StdioConfig) (*process, error) {
-	path, err := resolve(c.Command, c.Dir)
+	path, err := resolve(c)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", c.Command, err)
 	}
@@ -164,7 +166,7 @@ func start(c StdioConfig) (*process, error) {
 				_ = f.Close()
 			}
 		}
-		return nil, fmt.Errorf("%q: %w", c.Command, reason(err))
+		return nil, fmt.Errorf("%q: %w", c.Command, explain(p.cmd, err))
 	}
 	go p.wait() // ends with the process: not within Close if that cannot be ended
 	return p, nil
@@ -185,43 +187,6 @@ func (p *process) launch(mark string) (err error) {
 	if p.tree, err = newTree(p.cmd.Process, p.child, from, mark); err != nil {
 		_ = p.cmd.Process.Kill() // it has done nothing yet, and may have ended
 		_ = p.child.Wait(p.cmd.Wait)
-	}
-	return err
-}
-
-// resolve finds the program of a command once, so that the file that was found is the one that runs.
-func resolve(command, dir string) (string, error) {
-	switch {
-	case command == "":
-		return "", errors.New("no command")
-	case strings.ContainsRune(command, 0):
-		return "", errors.New("a NUL byte in the command")
-	}
-	if strings.ContainsRune(command, '/') || strings.ContainsRune(command, filepath.Separator) {
-		if !filepath.IsAbs(command) {
-			abs, err := filepath.Abs(filepath.Join(dir, command))
-			if err != nil {
-				return "", err
-			}
-			command = abs
-		}
-	}
-	path, err := exec.LookPath(command)
-	if err != nil {
-		return "", reason(err)
-	}
-	return filepath.Abs(path)
-}
-
-// reason takes off what os/exec and os say about the name and the call; the caller names the command.
-func reason(err error) error {
-	var lookup *exec.Error
-	if errors.As(err, &lookup) {
-		err = lookup.Err
-	}
-	var path *os.PathError
-	if errors.As(err, &path) && path.Op != "chdir" {
-		err = path.Err
 	}
 	return err
 }
