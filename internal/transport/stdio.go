@@ -372,10 +372,12 @@ func (s *Stdio) stop(grace time.Duration) {
 		s.proc.stop(grace)
 		wait := time.NewTimer(settle)
 		defer wait.Stop()
-		for _, end := range []chan struct{}{s.readDone, s.errDone} {
+		for ends := []chan struct{}{s.readDone, s.errDone}; len(ends) > 0; {
 			select {
-			case <-end:
-			case <-wait.C:
+			case <-ends[0]:
+				ends = ends[1:]
+			case <-wait.C: // once, for both
+				ends = nil
 			}
 		}
 		_ = s.proc.stderr.Close()

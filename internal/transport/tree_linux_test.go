@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -78,6 +80,7 @@ var ends = map[string]struct {
 	}, "signal: terminated"},
 }
 
+// modelcontextprotocol/typescript-sdk#2023, #2024 and #2596: what a server had started lived on after Close.
 func TestNothingOfATreeIsLeft(t *testing.T) {
 	for _, host := range []string{"plain host", "subreaper"} {
 		t.Run(host, func(t *testing.T) {
@@ -330,4 +333,79 @@ func TestEnvironmentEnd(t *testing.T) {
 	if got := environmentEnd([]byte("7 (a) R 1")); got != "" {
 		t.Errorf("of an older kernel: %q", got)
 	}
+}
+
+// TestCloseOfAProcessThatStays: nothing that a process does not do holds Close for ever: it does not end when it is
+// killed, and lets go of none of its pipes.
+func TestCloseOfAProcessThatStays(t *testing.T) {
+	p := &process{
+		child: &procs.Child{}, grace: 50 * time.Millisecond, exited: make(chan struct{}), abandoned: make(chan struct{}),
+		tree: &tree{child: &procs.Child{}, begun: 1 << 62, seen: map[int]uint64{}, blank: map[int]uint64{}, over: true},
+	}
+	var theirs [3]*os.File
+	var err error
+	for i, ours := range []**os.File{&p.stdin, &p.stdout, &p.stderr} {
+		r, w, pipeErr := os.Pipe()
+		err = errors.Join(err, pipeErr)
+		if *ours, theirs[i] = r, w; i == 0 {
+			*ours, theirs[i] = w, r
+		}
+		defer theirs[i].Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := attach(p, StdioConfig{}, Limits{}.withDefaults())
+	waiting := make(chan error, 1)
+	go func() { _, err := s.Do(context.Background(), call(1, "tools/call")); waiting <- err }()
+	closed := make(chan struct{})
+	go func() { s.Close(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Fatal("Close has not returned after 10s")
+	}
+	if err := <-waiting; !errors.Is(err, ErrClosed) {
+		t.Errorf("Do = %v, want ErrClosed", err)
+	}
+}
+
+// TestCloseOfWhatCannotBeKilled: a process that the kernel does not let go holds Close for its time only. The old freezer
+// makes one: what is frozen dies when it is thawed.
+func TestCloseOfWhatCannotBeKilled(t *testing.T) {
+	dir := fmt.Sprintf("/sys/fs/cgroup/freezer/mcpcat-test-%d", os.Getpid())
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Skip("needs the freezer of control groups, version 1, and the right to use it: ", err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0); err != nil {
+			t.Error(err)
+		}
+	}
+	s, token := family(t, "descendants", procstest.Plain, procstest.Daemon)
+	pid := s.proc.cmd.Process.Pid
+	defer func() {
+		write("freezer.state", "THAWED")
+		<-s.proc.exited
+		procstest.End(token)
+		for end := time.Now().Add(5 * time.Second); os.Remove(dir) != nil && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		}
+	}()
+	write("cgroup.procs", fmt.Sprint(pid))
+	write("freezer.state", "FROZEN")
+	s.proc.grace = 50 * time.Millisecond
+	waiting := make(chan error, 1)
+	go func() { _, err := s.Do(context.Background(), call(2, "tools/call")); waiting <- err }()
+	begin := time.Now()
+	s.Close()
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	if err := <-waiting; !errors.Is(err, ErrClosed) {
+		t.Errorf("Do = %v, want ErrClosed", err)
+	}
+	if !alive(pid) {
+		t.Error("the process ended: it was not frozen")
+	}
+	gone(t, token, false) // its helpers were not frozen
 }
