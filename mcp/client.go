@@ -224,6 +224,10 @@ func (c *Client) Err() (err error) {
 	return c.transportError(context.Background(), "", false, err)
 }
 
+// maxAround is how much of a message may stand around its result and be kept with it, as the result is a part of the message's
+// bytes. More than that is somebody's attempt to have much kept that no limit counts.
+const maxAround = 4 << 10
+
 // do sends the request and returns the result of its answer. An error that the server answered becomes a typed one, and a
 // result of a type that an extension adds an *ExtensionResultError.
 func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
@@ -252,14 +256,18 @@ func (c *Client) do(ctx context.Context, r *request) (strictjson.Value, error) {
 	case err == nil && answer.Kind == jsonrpc.Failure:
 		return nil, c.answered(r.method, answer.Err)
 	case err == nil:
-		extension, f := c.opts.extensions.result(answer.Result, &r.declared)
+		result := answer.Result
+		if answer.Size-len(result) > maxAround {
+			result = slices.Clone(result)
+		}
+		extension, f := c.opts.extensions.result(result, &r.declared)
 		switch {
 		case f != nil:
 			return nil, f.hide(c.opts.redact).err(r.method)
 		case extension != nil:
 			return nil, &ExtensionResultError{Method: r.method, Result: extension}
 		}
-		return answer.Result, nil
+		return result, nil
 	}
 	return nil, c.lost(ctx, r, err)
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -105,7 +106,7 @@ func (n *notes) takeProgress(params strictjson.Value) taking {
 	if n.meta.OnProgress == nil || n.progress == n.limits.Progress || len(params) > maxLogBytes {
 		return refused
 	}
-	p := Progress{Wire: Wire{params}}
+	p := Progress{}
 	value, ok := params.Get("progress")
 	if !ok {
 		return refused
@@ -134,6 +135,7 @@ func (n *notes) takeProgress(params strictjson.Value) taking {
 		}
 		p.Message = &message
 	}
+	p.Wire = Wire{slices.Clone(params)} // without the rest of the message
 	n.progress++
 	n.last = p.Progress
 	n.queue <- func() { n.meta.OnProgress(p) }
@@ -146,7 +148,7 @@ func (n *notes) takeLog(params strictjson.Value) taking {
 	if n.meta.OnLog == nil || n.meta.LogLevel == "" {
 		return notMine
 	}
-	l := LogMessage{Wire: Wire{params}}
+	l := LogMessage{}
 	level, ok := params.Get("level")
 	if !ok {
 		return notMine
@@ -164,10 +166,12 @@ func (n *notes) takeLog(params strictjson.Value) taking {
 			return notMine
 		}
 	}
+	params = slices.Clone(params) // without the rest of the message
 	data, ok := params.Get("data")
 	if !ok {
 		return notMine
 	}
+	l.Wire = Wire{params}
 	l.Data = jsontext.Value(data)
 	n.logs++
 	n.logBytes += len(params)

@@ -50,7 +50,7 @@ func Decode(src []byte, lim strictjson.Limits) (*Message, error) {
 			failure = f.Value
 		}
 	}
-	m := &Message{Raw: trim(src)}
+	m := &Message{Raw: trim(src), Size: len(src)}
 	err = checkVersion(version)
 	switch {
 	case err != nil:

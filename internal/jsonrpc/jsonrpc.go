@@ -146,6 +146,8 @@ type Message struct {
 	Err *Error
 	// Raw is the whole message without white space around it.
 	Raw strictjson.Value
+	// Size is the length of the text that was decoded. Whoever keeps a part of the message keeps all of that.
+	Size int
 	// NullID is set for a Failure whose id is null, which MCP's schema forbids and JSON-RPC's habit is.
 	NullID bool
 }
