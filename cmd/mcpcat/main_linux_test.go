@@ -45,11 +45,14 @@ func server(mode, token, list, kinds string) error {
 	in := bufio.NewReader(os.Stdin)
 	for spawned := false; ; {
 		line, err := in.ReadBytes('\n')
-		if err != nil && mode == "stubborn" {
+		if errors.Is(err, io.EOF) && mode == "stubborn" {
 			time.Sleep(time.Hour)
 		}
-		if err != nil {
+		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		if err != nil {
+			return err
 		}
 		if !spawned && kinds != "" {
 			if err := procstest.Spawn(token, list, strings.Split(kinds, ",")...); err != nil {

@@ -59,13 +59,13 @@ func Adopt() (*Orphans, error) {
 
 // Any reports whether this process has a child, dead or alive. Without one it has no descendant that it adopts.
 func Any() bool {
-	_, any := waitable()
-	return any
+	_, some := waitable()
+	return some
 }
 
 // waitable returns the number of a dead child that has not been waited for, 0 if there is none, and whether there is any
 // child at all. It takes nothing from whoever waits.
-func waitable() (pid int, any bool) {
+func waitable() (pid int, some bool) {
 	for {
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
@@ -82,6 +82,7 @@ func waitable() (pid int, any bool) {
 func pidOf(info *unix.Siginfo) int {
 	const size = unsafe.Sizeof(uintptr(0))
 	const offset = (3*4 + size - 1) / size * size
+	//nolint:gosec // within the structure, which has 128 bytes everywhere
 	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), offset)))
 }
 
@@ -161,12 +162,11 @@ func (o *Orphans) Sweep(within time.Duration) (left int) {
 		children.mu.Lock()
 		children.ending = true
 		children.mu.Unlock()
-		for time.Now().Before(end) { // starts under way end, or go on without us
-			if children.gate.TryLock() {
+		for until := time.Now().Add(within / 2); time.Now().Before(until); time.Sleep(time.Millisecond) {
+			if children.gate.TryLock() { // no start is under way; one that hangs goes on without us
 				children.gate.Unlock()
 				break
 			}
-			time.Sleep(time.Millisecond)
 		}
 		signal.Stop(o.signals)
 		close(o.done)
@@ -178,12 +178,12 @@ func (o *Orphans) Sweep(within time.Duration) (left int) {
 
 func (o *Orphans) sweep(end time.Time) (left int) {
 	for misses := 0; ; {
-		pid, any := waitable()
+		pid, some := waitable()
 		for pid != 0 && !own(pid) {
 			wait(pid)
-			pid, any = waitable()
+			pid, some = waitable()
 		}
-		if !any {
+		if !some {
 			return 0 // and so no descendant
 		}
 		alive, whole := o.descendants()

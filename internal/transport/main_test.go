@@ -54,6 +54,12 @@ func child(role string) int {
 			serve(in)
 			time.Sleep(time.Hour)
 		}
+	case "outsider": // may not signal the process whose number is arg
+		if err := outsider(arg); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
 	case "deaf": // never reads
 		time.Sleep(time.Hour)
 	case "closer": // closes stdout and stays

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -333,6 +334,55 @@ func TestEnvironmentEnd(t *testing.T) {
 	if got := environmentEnd([]byte("7 (a) R 1")); got != "" {
 		t.Errorf("of an older kernel: %q", got)
 	}
+}
+
+// TestOtherUsersProcessHoldsNothingUp: what may not be killed is not waited for.
+func TestOtherUsersProcessHoldsNothingUp(t *testing.T) {
+	const nobody = 65534
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to be two users")
+	}
+	theirs := exec.Command("sleep", "100")
+	if err := theirs.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = theirs.Process.Kill(); _ = theirs.Wait() }()
+	// The directory of the test binary is closed to others.
+	dir, err := os.MkdirTemp("", "mcpcat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	program, err := os.ReadFile(os.Args[0])
+	err = errors.Join(err, os.Chmod(dir, 0o755), os.WriteFile(filepath.Join(dir, "test"), program, 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(filepath.Join(dir, "test"))
+	c.Dir = dir
+	c.Env = append(os.Environ(), fmt.Sprintf("%s=outsider:%d", childVar, theirs.Process.Pid))
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func outsider(arg string) error {
+	pid, err := strconv.Atoi(arg)
+	if err != nil {
+		return err
+	}
+	p, ok := procs.Look(pid)
+	if err := p.Signal(0); !ok || !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("signal = %v, %v, want EPERM", ok, err)
+	}
+	tr := &tree{child: &procs.Child{}, seen: map[int]uint64{pid: p.Begun}, blank: map[int]uint64{}, over: true}
+	begin := time.Now()
+	now := tr.end()
+	if took := time.Since(begin); len(now.living) != 1 || took >= sweepTime {
+		return fmt.Errorf("after %v: %+v, want one process that lives on, and no wait for it", took, now)
+	}
+	return nil
 }
 
 // TestCloseOfAProcessThatStays: nothing that a process does not do holds Close for ever: it does not end when it is
