@@ -148,6 +148,9 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 // id, otherwise an error about the status.
 func (x *exchange) refused(resp *http.Response, media string) (*jsonrpc.Message, error) {
 	body, whole := x.readSome(resp.Body)
+	if !whole {
+		body = withoutLastWord(body)
+	}
 	var rpc *jsonrpc.Error
 	if media == mediaJSON && whole {
 		if m, err := jsonrpc.Decode(body, x.h.limits.json()); err == nil && m.Kind == jsonrpc.Failure {

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -29,6 +30,19 @@ func excerpt(b []byte, limit int) string {
 	}
 	return string(out)
 }
+
+// withoutLastWord returns text, of which the rest was not read, without the word that it ends in, at most maxWord bytes: it
+// may be the beginning of what is redacted when it is whole.
+func withoutLastWord(text []byte) []byte {
+	end := len(text)
+	for end > 0 && len(text)-end < maxWord && !strings.ContainsRune(" \t\r\n\"',;<>(){}[]", rune(text[end-1])) {
+		end--
+	}
+	return text[:end]
+}
+
+// maxWord is longer than any credential.
+const maxWord = 16 << 10
 
 // excerptEnd is excerpt for the end of the text.
 func excerptEnd(b []byte, limit int) string {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -162,6 +163,32 @@ func TestBytesBehindTheAnswer(t *testing.T) {
 	}
 }
 
+// TestCutSecret: a body that repeats a token and is cut within it, by the server or by a limit, does not show a part of it.
+func TestCutSecret(t *testing.T) {
+	const said = "you sent Bearer canary-secret-token"
+	for name, tt := range map[string]struct {
+		answer string
+		limit  int
+	}{
+		"by the server": {"HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\nContent-Length: 99\r\n\r\n" + said[:len(said)-2], 0},
+		"in chunks":     {"HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" + said[:len(said)-2], 0},
+		"by the limit":  {"HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\n\r\n" + said, len(said) - 2},
+		"other status":  {"HTTP/1.1 201 Created\r\nContent-Type: text/plain\r\nContent-Length: 99\r\n\r\n" + said[:len(said)-2], 0},
+	} {
+		srv := serveRaw(t, func(p *peer) { io.WriteString(p, tt.answer) })
+		c := srv.config()
+		c.Headers, c.Limits.ErrorBytes = secretHeaders(), tt.limit
+		_, err := newClient(t, c).Do(t.Context(), call(1, "x"))
+		if err == nil || !strings.Contains(err.Error(), "you sent") || strings.Contains(err.Error(), "canary") {
+			t.Errorf("cut %s: %v", name, err)
+		}
+	}
+	long := bytes.Repeat([]byte("x"), 300_000)
+	if got := withoutLastWord(long); len(got) != len(long)-maxWord {
+		t.Errorf("%d bytes of %d are left", len(got), len(long))
+	}
+}
+
 // lockedBuffer takes writes of several goroutines.
 type lockedBuffer struct {
 	mu sync.Mutex
@@ -226,6 +253,64 @@ func FuzzAnswerEnd(f *testing.F) {
 		}
 		if got != want || a.part != partDone {
 			t.Fatalf("%q: the answer ends at %d in part %d, want %d", text, got, a.part, want)
+		}
+	})
+}
+
+// FuzzHTTPAnswers: whatever a server answers, and however it is cut, is the answer or an error of a known type, whose text
+// can be printed and has nothing of what was sent in a header.
+func FuzzHTTPAnswers(f *testing.F) {
+	for _, s := range []string{
+		"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
+		"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n2c\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n\r\n0\r\n\r\n",
+		"HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 401 canary-secret-token\r\nWWW-Authenticate: canary-secret-token\r\nContent-Length: 3\r\n\r\nno",
+		"HTTP/1.1 200 OK\r\nContent-Type: canary-secret-token\r\nContent-Encoding: x\r\n\r\n", "HTTP/1.1 307 Go\r\nLocation: /canary-secret-token\r\n\r\n",
+		"HTTP/2.0 200 OK\r\nA:b\r\n c\r\n\r\n", "HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\ncanary-secret-token",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: canary-secret-token\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\ncanary-secret-token\r\n",
+	} {
+		f.Add([]byte(s), uint64(1))
+	}
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(io.Discard)
+	f.Fuzz(func(t *testing.T, said []byte, seed uint64) {
+		ours, theirs := net.Pipe()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer theirs.Close()
+			if _, err := readRequest(bufio.NewReader(theirs)); err != nil {
+				return
+			}
+			for _, piece := range *cutUp(said, seed) {
+				if _, err := theirs.Write(piece); err != nil {
+					return
+				}
+			}
+		})
+		defer wg.Wait()
+		h := newClient(t, HTTPConfig{URL: "http://127.0.0.1/", AllowPrivate: true, Headers: secretHeaders()})
+		h.pool.Load().DialContext = func(context.Context, string, string) (net.Conn, error) {
+			c, err := h.known(ours)
+			return newHTTP1Conn(c), err
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err := h.Do(ctx, call(1, "tools/list"))
+		h.Close()
+		if err == nil {
+			return
+		}
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Fatalf("%q: %T %v", said, err, err)
+		}
+		switch e.Err.(type) {
+		case *FramingError, *ForeignIDError, *HTTPStatusError, *ChallengeError, *RedirectError, *LimitError, *LostError:
+		default:
+			t.Fatalf("%q: %T %v", said, e.Err, e.Err)
+		}
+		printable(t, err)
+		if text := err.Error(); strings.Contains(text, "canary-secret-token") || len(text) > 900 {
+			t.Fatalf("%q: %s", said, text)
 		}
 	})
 }
