@@ -29,8 +29,8 @@ const (
 // Anything from the server that is not one whole JSON-RPC message per line, a request, or an answer to an id that no
 // call has, ends the connection: all calls fail and the process is stopped. Only empty lines are skipped. Answers may
 // come in any order. After a context ends, the server is sent notifications/cancelled with the call's id if the request
-// had been written whole, and nothing if not; its late answer is dropped. A write that got stuck half-way when its
-// context ended ends the connection, and so does a line of the server that has begun and then pauses for Limits.Idle. A
+// had been written whole, and nothing if not; its late answer is dropped. A write that is stuck half-way when its context
+// ends, ends the connection, and so does a line of the server that has begun and then pauses for Limits.Idle. A
 // connection on which nothing has begun may be quiet for ever.
 //
 // Spec: 2026-07-28 basic/transports#stdio, basic/utilities/cancellation.
@@ -118,7 +118,7 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 // if it was given something, and otherwise its answer may have come meanwhile.
 func (s *Stdio) unanswered(ctx context.Context, w *waiter, m *jsonrpc.Message, given bool) (*jsonrpc.Message, error) {
 	state := s.out.withdraw(&w.line)
-	sent := state == lineWritten
+	sent := state == lineWritten || state == lineUnsure
 	ended := ctx.Err()
 	s.mu.Lock()
 	in := s.calls.leave(w)
@@ -136,9 +136,9 @@ func (s *Stdio) unanswered(ctx context.Context, w *waiter, m *jsonrpc.Message, g
 	case m == tooLate && ended == nil:
 		ended = context.DeadlineExceeded
 	case ended == nil:
-		return nil, s.failure(sent || state == lineUnsure)
+		return nil, s.failure(sent)
 	}
-	err := &EndedError{Waiting: s.waiting(w, sent), Delivered: sent || state == lineUnsure, Err: ended}
+	err := &EndedError{Waiting: s.waiting(w, state), Delivered: sent, Err: ended}
 	if sent && context.Cause(ctx) != ErrWithdrawn {
 		params := append(append([]byte(`{"requestId":`), w.id.Raw()...), '}')
 		s.out.notice(jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
@@ -147,8 +147,8 @@ func (s *Stdio) unanswered(ctx context.Context, w *waiter, m *jsonrpc.Message, g
 }
 
 // waiting says what a call that is given up has waited for.
-func (s *Stdio) waiting(w *waiter, sent bool) string {
-	if !sent || s.out.unread(&w.line) {
+func (s *Stdio) waiting(w *waiter, state lineState) string {
+	if state != lineWritten || s.out.unread(&w.line) {
 		return "the server to read the request"
 	}
 	if begun := s.lines.pause.begun.Load(); begun > 0 {

@@ -221,10 +221,41 @@ func TestStuckWriteOnAPipeThatCannotBeCalledOff(t *testing.T) {
 		if _, err := p.Do(ctx, call(1, "tools/call")); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second+writeMoment {
 			t.Errorf("Do = %v after %v", err, time.Since(begin))
 		}
+		<-p.Done()
+		if took := time.Since(begin); took != time.Second+writeMoment+writeGrace || !errors.Is(p.Err(), errCalledOff) {
+			t.Errorf("the connection ended with %v after %v", p.Err(), took)
+		}
 		<-p.stopped
 		if rest, _ := io.ReadAll(p.in); len(rest) > 0 {
 			t.Errorf("%q was written", rest)
 		}
+	})
+}
+
+// TestSlowWriteOnAPipeThatCannotBeCalledOff has a reader that is slow and not stuck: the caller does not wait for it, the
+// server is told of the end, and the connection goes on.
+func TestSlowWriteOnAPipeThatCannotBeCalledOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes(t, Limits{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := p.Do(ctx, call(1, "tools/call"))
+		var ended *EndedError
+		if !errors.As(err, &ended) || !ended.Delivered || ended.Waiting != "the server to read the request" {
+			t.Errorf("Do = %v, want an end after which the request may be delivered", err)
+		}
+		time.Sleep(writeGrace - 1)
+		if id := rawID(t, readLine(t, p.in)); id != "1" {
+			t.Errorf("the first line has id %s", id)
+		}
+		if line, want := string(readLine(t, p.in)), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`; line != want {
+			t.Errorf("then came %s, want %s", line, want)
+		}
+		p.out.Write(resultLine("1")) // late, and dropped
+		time.Sleep(time.Hour)
+		second, id := p.begin(t, t.Context(), call(2, "tools/call"))
+		p.out.Write(resultLine(id))
+		good(t, <-second, "2")
 	})
 }
 

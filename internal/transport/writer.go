@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// writeMoment is how much longer than its caller's context a write may be waited for that cannot be called off.
-const writeMoment = 10 * time.Millisecond
+// writeMoment is how much longer than its caller's context a write is waited for that cannot be called off, and writeGrace
+// how much longer such a write may then go on without its caller.
+const (
+	writeMoment = 10 * time.Millisecond
+	writeGrace  = time.Second
+)
 
 // writeBuffer is the largest buffer that is kept between writes.
 const writeBuffer = 64 << 10
@@ -33,7 +37,7 @@ const (
 	lineWritten                  // it has been written whole
 	lineDropped                  // nothing of it has been written, nor will be
 	lineBroken                   // a part of it has been written, and that was the end of the stream
-	lineUnsure                   // the same, but all may have been written except white space, or how much it was is not known
+	lineUnsure                   // the same, but only white space is missing; or its caller has left it to a write that goes on
 )
 
 // outLine is one line on its way out.
@@ -292,7 +296,7 @@ func (l *lineWriter) cut() lineState {
 // settleLocked ends the way of a line that was taken, or is dropped from the queue.
 func (l *lineWriter) settleLocked(o *outLine, to lineState) {
 	if o.state.Load() > lineTaken {
-		return // given up by withdraw
+		return // lineUnsure
 	}
 	if o.notice {
 		l.notices--
@@ -346,9 +350,9 @@ func (l *lineWriter) shut() {
 }
 
 // withdraw takes a line back whose caller waits no longer, and returns what has become of it: it is not queued nor taken
-// any more. Of a line that has not been begun nothing is sent then. One that is stuck half-way breaks the stream, since
-// nothing can follow it. Withdraw returns at once, or within writeMoment if a write cannot be called off; the body is not
-// read any more.
+// any more. Of a line that has not been begun nothing is sent then. One that is stuck half-way is called off and breaks the
+// stream, since nothing can follow it. Withdraw returns at once, or within writeMoment if a write cannot be called off: that
+// goes on, and breaks the stream only if it is still stuck after writeGrace. The body is not read any more.
 func (l *lineWriter) withdraw(o *outLine) lineState {
 	l.mu.Lock()
 	for o.state.Load() == lineTaken {
@@ -376,8 +380,7 @@ func (l *lineWriter) withdraw(o *outLine) lineState {
 			l.mu.Lock()
 			if o.state.Load() == lineTaken {
 				l.settleLocked(o, lineUnsure)
-				l.breakUnlock(errCalledOff)
-				return lineUnsure
+				time.AfterFunc(writeGrace, func() { l.stuck(o) })
 			}
 		}
 	}
@@ -407,6 +410,16 @@ func (l *lineWriter) leave(o *outLine) {
 			l.settleLocked(o, lineDropped)
 		}
 	}
+}
+
+// stuck breaks the stream if the line is still being written.
+func (l *lineWriter) stuck(o *outLine) {
+	l.mu.Lock()
+	if l.slow != o {
+		l.mu.Unlock()
+		return
+	}
+	l.breakUnlock(errCalledOff)
 }
 
 // unread reports whether the reader is known not to have taken all of a line that was written whole.
