@@ -109,7 +109,7 @@ func (c *Client) CallTool(ctx context.Context, params *CallToolParams) (_ *Round
 	if err != nil {
 		return nil, err
 	}
-	round, err := doRound(ctx, c, r, decodeCallToolResult)
+	round, err := doRound(ctx, c, r, (*CallToolResult).decode)
 	if err != nil {
 		return nil, err
 	}

@@ -110,12 +110,12 @@ func TestTypesMatchSpec(t *testing.T) {
 		},
 		"CallToolResult": {
 			`{"resultType":"complete","content":[],"structuredContent":1,"isError":false,"_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, decodeCallToolResult); return f },
+			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, (*CallToolResult).decode); return f },
 			[]string{"structuredContent"},
 		},
 		"InputRequiredResult": {
 			`{"resultType":"input_required","inputRequests":{},"requestState":"","_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, decodeCallToolResult); return f }, nil,
+			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, (*CallToolResult).decode); return f }, nil,
 		},
 		"TextContent":      {`{"type":"text","text":"","annotations":{},"_meta":{}}`, block, nil},
 		"ImageContent":     {`{"type":"image","data":"","mimeType":"","annotations":{},"_meta":{}}`, block, nil},
@@ -164,11 +164,11 @@ func TestTypesMatchSpec(t *testing.T) {
 		},
 		"ReadResourceResult": {
 			`{"resultType":"complete","contents":[],"ttlMs":0,"cacheScope":"public","_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, decodeReadResult); return f }, nil,
+			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, (*ReadResourceResult).decode); return f }, nil,
 		},
 		"GetPromptResult": {
 			`{"resultType":"complete","messages":[],"description":"","_meta":{}}`,
-			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, decodePromptResult); return f }, nil,
+			func(v strictjson.Value) *fault { _, f := decodeRound(v, all, (*GetPromptResult).decode); return f }, nil,
 		},
 		"CompleteResult": {
 			`{"resultType":"complete","completion":{"values":[]},"_meta":{}}`,

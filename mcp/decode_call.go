@@ -9,11 +9,12 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
-func decodeCallToolResult(result strictjson.Value) (*CallToolResult, *fault) {
-	r := &CallToolResult{Wire: Wire{result}}
-	for key, m := range result.Fields() {
+func (r *CallToolResult) decode(result strictjson.Value) *fault {
+	r.Wire = Wire{result}
+	for e := result.Fields(); e.Next(); {
+		m := e.Value
 		var f *fault
-		switch string(key) {
+		switch string(e.Name) {
 		case "content":
 			r.Content, f = decodeContent("content", m)
 		case "structuredContent":
@@ -25,13 +26,13 @@ func decodeCallToolResult(result strictjson.Value) (*CallToolResult, *fault) {
 			r.ServerInfo, f = decodeResultMeta(m)
 		}
 		if f != nil {
-			return nil, f
+			return f
 		}
 	}
 	if r.Content == nil {
-		return nil, missing("content", "an array")
+		return missing("content", "an array")
 	}
-	return r, nil
+	return nil
 }
 
 func decodeContent(key string, v strictjson.Value) ([]ContentBlock, *fault) {
@@ -82,9 +83,10 @@ func asBlock[T ContentBlock](b T, f *fault) (ContentBlock, *fault) {
 func decodeText(v strictjson.Value) (ContentBlock, *fault) {
 	b := &TextContent{Wire: Wire{v}}
 	ok := false
-	for key, m := range v.Fields() {
+	for e := v.Fields(); e.Next(); {
+		m := e.Value
 		var f *fault
-		switch string(key) {
+		switch string(e.Name) {
 		case "text":
 			ok = true
 			b.Text, f = asString("text", m)

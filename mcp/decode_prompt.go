@@ -75,10 +75,9 @@ func decodePromptArgument(v strictjson.Value, lim *Limits) (PromptArgument, *fau
 	return a, nil
 }
 
-// decodePromptResult reads a complete result of prompts/get. It has no cache hints; members of their names mean nothing
-// here.
-func decodePromptResult(result strictjson.Value) (*GetPromptResult, *fault) {
-	r := &GetPromptResult{Wire: Wire{result}}
+// decode reads a complete result of prompts/get. It has no cache hints; members of their names mean nothing here.
+func (r *GetPromptResult) decode(result strictjson.Value) *fault {
+	r.Wire = Wire{result}
 	for key, m := range result.Members() {
 		var f *fault
 		switch key {
@@ -91,13 +90,13 @@ func decodePromptResult(result strictjson.Value) (*GetPromptResult, *fault) {
 			r.ServerInfo, f = decodeResultMeta(m)
 		}
 		if f != nil {
-			return nil, f
+			return f
 		}
 	}
 	if r.Messages == nil {
-		return nil, missing("messages", "an array")
+		return missing("messages", "an array")
 	}
-	return r, nil
+	return nil
 }
 
 func decodePromptMessage(v strictjson.Value) (PromptMessage, *fault) {

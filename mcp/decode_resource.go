@@ -145,9 +145,9 @@ func (t *ResourceTemplate) decodeMembers(v strictjson.Value, lim *Limits) *fault
 	return nil
 }
 
-// decodeReadResult reads a complete result of resources/read.
-func decodeReadResult(result strictjson.Value) (*ReadResourceResult, *fault) {
-	r := &ReadResourceResult{Wire: Wire{result}}
+// decode reads a complete result of resources/read.
+func (r *ReadResourceResult) decode(result strictjson.Value) *fault {
+	r.Wire = Wire{result}
 	ttl := false
 	for key, m := range result.Members() {
 		var f *fault
@@ -165,18 +165,18 @@ func decodeReadResult(result strictjson.Value) (*ReadResourceResult, *fault) {
 			r.ServerInfo, f = decodeResultMeta(m)
 		}
 		if f != nil {
-			return nil, f
+			return f
 		}
 	}
 	switch {
 	case r.Contents == nil:
-		return nil, missing("contents", "an array")
+		return missing("contents", "an array")
 	case !ttl:
-		return nil, missing("ttlMs", "a whole number >= 0")
+		return missing("ttlMs", "a whole number >= 0")
 	case r.CacheScope == "":
-		return nil, missing("cacheScope", `"public" or "private"`)
+		return missing("cacheScope", `"public" or "private"`)
 	}
-	return r, nil
+	return nil
 }
 
 // append appends the definition of a resource that was built by hand.

@@ -31,9 +31,10 @@ func decodeTool(v strictjson.Value, lim *Limits) (*Tool, *fault) {
 }
 
 func (t *Tool) decodeMembers(v strictjson.Value, lim *Limits) *fault {
-	for key, m := range v.Fields() {
+	for e := v.Fields(); e.Next(); {
+		m := e.Value
 		var f *fault
-		switch string(key) {
+		switch string(e.Name) {
 		case "title":
 			t.Title, f = asOptional("title", m)
 		case "description":
@@ -125,9 +126,10 @@ func decodeToolAnnotations(v strictjson.Value) (*ToolAnnotations, *fault) {
 		return nil, faultf("is %s, want an object", kindName(v))
 	}
 	a := &ToolAnnotations{Wire: Wire{v}}
-	for key, m := range v.Fields() {
+	for e := v.Fields(); e.Next(); {
+		m := e.Value
 		var hint **bool
-		switch string(key) {
+		switch string(e.Name) {
 		case "title":
 			var f *fault
 			if a.Title, f = asOptional("title", m); f != nil {
@@ -145,7 +147,7 @@ func decodeToolAnnotations(v strictjson.Value) (*ToolAnnotations, *fault) {
 		default:
 			continue
 		}
-		b, f := asBool(string(key), m)
+		b, f := asBool(string(e.Name), m)
 		if f != nil {
 			return nil, f
 		}

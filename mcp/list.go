@@ -325,9 +325,10 @@ func (k *listKind[P, T]) decode(result strictjson.Value, lim *Limits, headers bo
 	p := PageInfo{Wire: Wire{result}}
 	var list strictjson.Value
 	ttl := false
-	for key, m := range result.Fields() {
+	for e := result.Fields(); e.Next(); {
+		m := e.Value
 		var f *fault
-		switch string(key) {
+		switch string(e.Name) {
 		case k.member:
 			list = m
 			f = asArray(k.member, m)

@@ -57,8 +57,11 @@ func ParseReadResourceResult(result []byte) (*ReadResourceResult, error) {
 	if f != nil {
 		return nil, f.err(methodResourcesRead)
 	}
-	r, f := decodeReadResult(v)
-	return r, f.err(methodResourcesRead)
+	r := &ReadResourceResult{}
+	if f := r.decode(v); f != nil {
+		return nil, f.err(methodResourcesRead)
+	}
+	return r, nil
 }
 
 // ParseResource reads one resource definition, for example a pinned one, as ParseTool does a tool's.

@@ -61,7 +61,7 @@ func (c *Client) ReadResourceRound(ctx context.Context, params *ReadResourcePara
 		return nil, err
 	}
 	r.call, r.cont = callHeaders{name: params.URI, hasName: true}, params.Continue
-	return doRound(ctx, c, r, decodeReadResult)
+	return doRound(ctx, c, r, (*ReadResourceResult).decode)
 }
 
 // ReadResource is ReadResourceRound for hosts that answer no rounds: if the server asks for something first, the error is
@@ -139,7 +139,7 @@ func (c *Client) GetPromptRound(ctx context.Context, params *GetPromptParams) (_
 		return nil, err
 	}
 	r.call, r.cont = callHeaders{name: params.Name, hasName: true}, params.Continue
-	return doRound(ctx, c, r, decodePromptResult)
+	return doRound(ctx, c, r, (*GetPromptResult).decode)
 }
 
 // GetPrompt is GetPromptRound for hosts that answer no rounds: if the server asks for something first, the error is an

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -171,6 +172,9 @@ func appendExtensionMeta(dst []byte, entries map[*metaKey]jsontext.Value) []byte
 // oneLine replaces line ends in the body by blanks. A JSON text can have them only between tokens, where they mean
 // nothing.
 func oneLine(body []byte) {
+	if bytes.IndexByte(body, '\n') < 0 && bytes.IndexByte(body, '\r') < 0 { // much cheaper than to look at each byte
+		return
+	}
 	for i, b := range body {
 		if b == '\n' || b == '\r' {
 			body[i] = ' '

@@ -199,8 +199,8 @@ func FuzzPromptResult(f *testing.F) {
 		if err != nil || v.Kind() != strictjson.KindObject {
 			return
 		}
-		r, fault := decodePromptResult(v)
-		if fault != nil {
+		r := &GetPromptResult{}
+		if r.decode(v) != nil {
 			return
 		}
 		if !bytes.Equal(r.Raw(), v) {

@@ -17,7 +17,7 @@ const (
 )
 
 // doRound sends the request of a method that the server may interrupt, and reads its answer as one round.
-func doRound[T any](ctx context.Context, c *Client, r *request, decode func(strictjson.Value) (*T, *fault)) (*Round[T], error) {
+func doRound[T any](ctx context.Context, c *Client, r *request, decode func(*T, strictjson.Value) *fault) (*Round[T], error) {
 	defer c.release(r)
 	if err := r.cont.fits(r); err != nil {
 		return nil, err
@@ -42,24 +42,30 @@ func doRound[T any](ctx context.Context, c *Client, r *request, decode func(stri
 
 // decodeRound reads the result of a method that the server may interrupt; declared is what the request said that the
 // client can do.
-func decodeRound[T any](result strictjson.Value, declared ClientCapabilities, decode func(strictjson.Value) (*T, *fault)) (*Round[T], *fault) {
+func decodeRound[T any](result strictjson.Value, declared ClientCapabilities, decode func(*T, strictjson.Value) *fault) (*Round[T], *fault) {
 	typ, f := resultType(result)
 	if f != nil {
 		return nil, f
 	}
-	round := &Round[T]{}
 	switch typ {
 	case typeComplete:
-		round.Complete, f = decode(result)
+		whole := &struct { // one allocation for both
+			round  Round[T]
+			result T
+		}{}
+		whole.round.Complete = &whole.result
+		if f = decode(&whole.result, result); f == nil {
+			return &whole.round, nil
+		}
 	case typeInputRequired:
-		round.InputRequired, f = decodeInputRequired(result, declared)
+		var required *InputRequired
+		if required, f = decodeInputRequired(result, declared); f == nil {
+			return &Round[T]{InputRequired: required}, nil
+		}
 	default:
 		f = unknownType(typ)
 	}
-	if f != nil {
-		return nil, f
-	}
-	return round, nil
+	return nil, f
 }
 
 // decodeInputRequired reads an interim result; declared is what the request said that the client can do.

@@ -2,14 +2,9 @@ package jsonrpc
 
 import (
 	"errors"
-	"sync"
 
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
-
-type fieldSet struct{ fields []strictjson.Field }
-
-var fieldSets = sync.Pool{New: func() any { return new(fieldSet) }}
 
 // Decode reads one message. The text must be exactly one JSON object with "jsonrpc":"2.0" and be one of the four kinds.
 // Refused are batches, ids that are neither strings nor whole numbers (null is reported as NullID on a failure and
@@ -21,20 +16,14 @@ var fieldSets = sync.Pool{New: func() any { return new(fieldSet) }}
 //
 // Spec: 2026-07-28 basic#messages.
 func Decode(src []byte, lim strictjson.Limits) (*Message, error) {
-	set := fieldSets.Get().(*fieldSet)
-	defer func() {
-		clear(set.fields)
-		set.fields = set.fields[:0]
-		fieldSets.Put(set)
-	}()
-	var err error
-	set.fields, err = strictjson.AppendFields(set.fields[:0], src, lim)
+	var room [8]strictjson.Field // a message has four members, so they need no memory of their own
+	fields, err := strictjson.AppendFields(room[:0], src, lim)
 	if err != nil {
 		return nil, notObject(src, lim, err)
 	}
 
 	var version, id, method, params, result, failure strictjson.Value
-	for _, f := range set.fields {
+	for _, f := range fields {
 		switch string(f.Name) {
 		case "jsonrpc":
 			version = f.Value

@@ -62,39 +62,6 @@ func (v Value) Kind() Kind {
 	return KindInvalid
 }
 
-// raw calls yield with the raw inside of each member's name and its value.
-func (v Value) raw(yield func(name []byte, val Value) bool) {
-	v.walk(func(name []byte, _, at, end int) bool { return yield(name, v[at:end:end]) })
-}
-
-// walk calls yield with the raw inside of each member's name, and the offsets of the name's quote, of the value and of
-// what follows the value.
-func (v Value) walk(yield func(name []byte, start, at, end int) bool) {
-	if v.Kind() != KindObject {
-		return
-	}
-	i := skipSpace(v, 1)
-	for i < len(v) && v[i] == '"' {
-		start := i
-		end := skipString(v, i)
-		name := v[i+1 : max(i+1, end-1)]
-		i = skipSpace(v, end)
-		if i >= len(v) || v[i] != ':' {
-			return
-		}
-		i = skipSpace(v, i+1)
-		end = skipValue(v, i)
-		if end == i || !yield(name, start, i, end) {
-			return
-		}
-		i = skipSpace(v, end)
-		if i >= len(v) || v[i] != ',' {
-			return
-		}
-		i = skipSpace(v, i+1)
-	}
-}
-
 // Span says where one member stands in the text of its object: the offsets of the quote before its name, of its value,
 // and of the byte behind its value.
 type Span struct{ Start, Value, End int }
@@ -103,48 +70,83 @@ type Span struct{ Start, Value, End int }
 // member and leave every other byte as it is. Another kind yields none.
 func (v Value) Spans() iter.Seq2[string, Span] {
 	return func(yield func(string, Span) bool) {
-		v.walk(func(name []byte, start, at, end int) bool {
-			return yield(unescape(name), Span{start, at, end})
-		})
+		for f := v.Fields(); f.Next(); {
+			if !yield(string(f.Name), f.span) {
+				return
+			}
+		}
 	}
 }
 
 // Members yields the members of an object in source order, names unescaped. Another kind yields none.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		v.raw(func(name []byte, val Value) bool {
-			return yield(unescape(name), val)
-		})
+		for f := v.Fields(); f.Next(); {
+			if !yield(string(f.Name), f.Value) {
+				return
+			}
+		}
 	}
 }
 
-// Fields is Members for names that are only looked at: a name without escapes aliases v, and costs nothing.
-func (v Value) Fields() iter.Seq2[[]byte, Value] {
-	return func(yield func([]byte, Value) bool) {
-		v.raw(func(name []byte, val Value) bool {
-			if bytes.IndexByte(name, '\\') >= 0 {
-				name = appendUnescaped(make([]byte, 0, len(name)), name)
-			}
-			return yield(name[:len(name):len(name)], val)
-		})
+// Fields steps through the members of an object as Members does, for those who only look at names: these are no strings
+// of their own, so a step costs no allocation.
+//
+//	for f := v.Fields(); f.Next(); {
+//		switch string(f.Name) {
+type Fields struct {
+	// Field is the member that Next has stepped to. Its name aliases the text unless it has escapes.
+	Field
+
+	src  Value
+	span Span
+	next int // where the next member's name begins, len(src) if there is none
+}
+
+// Fields returns the members of an object, in front of the first. Another kind has none.
+func (v Value) Fields() Fields {
+	if v.Kind() != KindObject {
+		return Fields{}
 	}
+	return Fields{src: v, next: skipSpace(v, 1)}
+}
+
+// Next steps to the next member and reports whether there is one.
+func (f *Fields) Next() bool {
+	src, start := f.src, f.next
+	f.next = len(src)
+	if start >= len(src) || src[start] != '"' {
+		return false
+	}
+	i := skipString(src, start)
+	name := src[start+1 : max(start+1, i-1)]
+	i = skipSpace(src, i)
+	if i >= len(src) || src[i] != ':' {
+		return false
+	}
+	i = skipSpace(src, i+1)
+	end := skipValue(src, i)
+	if end == i {
+		return false
+	}
+	if bytes.IndexByte(name, '\\') >= 0 {
+		name = appendUnescaped(make([]byte, 0, len(name)), name)
+	}
+	f.Name, f.Value, f.span = name[:len(name):len(name)], src[i:end:end], Span{start, i, end}
+	if i = skipSpace(src, end); i < len(src) && src[i] == ',' {
+		f.next = skipSpace(src, i+1)
+	}
+	return true
 }
 
 // Get returns the member whose name is exactly name.
 func (v Value) Get(name string) (Value, bool) {
-	var found Value
-	v.raw(func(raw []byte, val Value) bool {
-		if len(raw) < len(name) { // an escape is longer than what it stands for
-			return true
+	for f := v.Fields(); f.Next(); {
+		if string(f.Name) == name {
+			return f.Value, true
 		}
-		if string(raw) == name && bytes.IndexByte(raw, '\\') < 0 ||
-			bytes.IndexByte(raw, '\\') >= 0 && string(appendUnescaped(nil, raw)) == name {
-			found = val
-			return false
-		}
-		return true
-	})
-	return found, found != nil
+	}
+	return nil, false
 }
 
 // Elements yields the elements of an array. Another kind yields none.

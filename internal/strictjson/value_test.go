@@ -46,18 +46,16 @@ func TestMembers(t *testing.T) {
 		t.Errorf("Members = %q, want %q", got, want)
 	}
 	got = nil
-	for name, member := range v.Fields() {
-		got = append(got, string(name)+"="+string(member))
-		_ = append(name, "overwritten"...)
+	for f := v.Fields(); f.Next(); {
+		got = append(got, string(f.Name)+"="+string(f.Value))
+		_ = append(f.Name, "overwritten"...)
+		_ = append(f.Value, "overwritten"...)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Fields = %q, want %q", got, want)
 	}
 	for range v.Members() {
 		break // stopping early is allowed
-	}
-	for range v.Fields() {
-		break
 	}
 	for _, name := range []string{"a", "b\nb", "", "n", "s", "t"} {
 		if _, ok := v.Get(name); !ok {
@@ -76,7 +74,7 @@ func TestMembers(t *testing.T) {
 		for range other.Members() {
 			t.Errorf("%q has members", other)
 		}
-		for range other.Fields() {
+		if f := other.Fields(); f.Next() {
 			t.Errorf("%q has fields", other)
 		}
 		if _, ok := other.Get("a"); ok {
