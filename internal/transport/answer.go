@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,9 @@ const (
 // answer reads the response to the request.
 func (x *exchange) answer(resp *http.Response) (*jsonrpc.Message, error) {
 	x.at.Store(int32(stageBody))
+	if x.tls != nil {
+		defer context.AfterFunc(x.Context, func() { _ = resp.Body.Close() })()
+	}
 	x.watch.body, x.watch.idle = resp.Body, x.h.limits.Idle
 	x.watch.conn, x.watch.chunked = x.conn, len(resp.TransferEncoding) > 0
 	media, err := x.media(resp)

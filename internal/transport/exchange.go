@@ -144,6 +144,9 @@ func (x *exchange) post(ctx context.Context, target *url.URL) (*http.Response, e
 		return nil, err
 	}
 	x.op, x.sent, x.status = "receive", true, resp.StatusCode
+	if x.tls != nil {
+		resp.Body = promptBody{resp.Body}
+	}
 	if x.h.bare.Load() {
 		x.h.bare.Store(false) // it takes this client as it is
 	}
