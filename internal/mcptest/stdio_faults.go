@@ -1,8 +1,11 @@
 package mcptest
 
 import (
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -154,6 +157,10 @@ func stdioSilences() []Fault {
 	return []Fault{
 		act("no-answer", func(p *process, _ Request, _ string) int { return p.wait() }),
 		act("no-answer-and-deaf", func(p *process, _ Request, _ string) int { return p.sleep() }),
+		act("no-answer-and-stubborn", func(p *process, _ Request, _ string) int {
+			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			return p.sleep()
+		}),
 		act("stderr-flood-no-answer", func(p *process, _ Request, _ string) int {
 			_, _ = p.errs.WriteString(strings.Repeat("warning: \x1b[1mtide\x1b[0m\r\n", 40_000))
 			return p.wait()

@@ -21,6 +21,7 @@ func stdioWants() map[string]want {
 		"second-answer":             {kind: "answer to nobody", seen: "ProtocolError answer to id", ends: true},
 		"no-answer":                 {kind: "no answer", seen: running, stuck: true},
 		"no-answer-and-deaf":        {kind: "no answer", seen: running, stuck: true},
+		"no-answer-and-stubborn":    {kind: "no answer", seen: running, stuck: true},
 		"stderr-flood-no-answer":    {kind: "no answer", seen: running, stuck: true, stderr: `warning: \x1b[1mtide`},
 		"half-a-line-then-silence":  {kind: "silence within a line", seen: "StallError a line", ends: true},
 		"slow-line":                 {kind: "no answer", seen: "TimeoutError M: the rest of a line", stuck: true},

@@ -147,6 +147,14 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	kinds.check(t)
+	logged.mu.Lock()
+	defer logged.mu.Unlock()
+	for line := range logged.seen {
+		// Of net/http, about frames of unknown types: nothing of the peer's is in it.
+		if line != "Transport: unhandled response frame type *http.http2UnknownFrame\n" {
+			t.Errorf("a library has logged %q", line)
+		}
+	}
 }
 
 // row takes one fault at one step.

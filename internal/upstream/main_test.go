@@ -3,11 +3,13 @@ package upstream
 import (
 	"flag"
 	"fmt"
+	"log"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/mcpcat-dev/mcpcat/internal/mcptest"
@@ -18,6 +20,26 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	os.Exit(run(m))
+}
+
+// logged is what libraries have said through package log, where whoever runs them sees it: each line once.
+var logged lines
+
+type lines struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[string]bool{}
+	}
+	if len(l.seen) < 100 {
+		l.seen[string(p)] = true
+	}
+	return len(p), nil
 }
 
 // authority is the file with the certificate of the authority that signs those of the peers.
@@ -31,6 +53,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer stop()
+	log.SetFlags(0)
+	log.SetOutput(&logged)
 	net.DefaultResolver = resolver
 	dir, err := os.MkdirTemp("", "upstream")
 	if err != nil {
