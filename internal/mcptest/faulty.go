@@ -52,6 +52,7 @@ type Faulty struct {
 	fired    bool
 	ended    bool
 	conns    map[net.Conn]bool
+	fillers  []net.Conn // the peer's own, see fill
 	requests []Request
 }
 
@@ -101,6 +102,13 @@ func (f *Faulty) Count(step Step) int {
 	return n
 }
 
+// Open is how many connections of clients the peer has.
+func (f *Faulty) Open() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.conns)
+}
+
 func (f *Faulty) close() {
 	_ = f.listener.Close()
 	names.remove(f.name)
@@ -108,6 +116,9 @@ func (f *Faulty) close() {
 	f.mu.Lock()
 	f.ended = true
 	for c := range f.conns {
+		_ = c.Close()
+	}
+	for _, c := range f.fillers {
 		_ = c.Close()
 	}
 	f.mu.Unlock()
@@ -314,8 +325,11 @@ func (x *Exchange) EndBody() { x.Send("0\r\n\r\n") }
 // Hold keeps the connection open until the client closes it, taking in what it sends.
 func (x *Exchange) Hold() { _, _ = io.Copy(io.Discard, x.conn) }
 
-// Freeze keeps the connection open and reads nothing, until the peer ends.
-func (x *Exchange) Freeze() { <-x.f.stopped }
+// Freeze keeps the connection open and reads nothing, until the client closes it (on Linux) or the peer ends.
+func (x *Exchange) Freeze() {
+	for x.Pause(20*time.Millisecond) && !hungUp(x.raw) {
+	}
+}
 
 // Pause waits, and reports whether the peer is still there.
 func (x *Exchange) Pause(d time.Duration) bool {

@@ -24,8 +24,8 @@ func (f *Faulty) fill() {
 		if err != nil {
 			return // it is full
 		}
-		if !f.enter(c) {
-			return
-		}
+		f.mu.Lock()
+		f.fillers = append(f.fillers, c)
+		f.mu.Unlock()
 	}
 }

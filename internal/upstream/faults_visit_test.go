@@ -77,8 +77,12 @@ func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want) (o outcome) {
 				t.Errorf("Close: %v", err)
 			}
 		}
-		if f.Over == mcptest.OverStdio {
+		if peer == nil {
 			noneLeft(t, t.Name())
+			return
+		}
+		if f.Big == 0 { // behind a request that nobody reads, the kernel holds back that the client has gone
+			closed(t, peer, "of a closed client")
 		}
 	}()
 	for _, step := range mcptest.Steps {
@@ -110,6 +114,9 @@ func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want) (o outcome) {
 				}
 			}
 			o.usable, o.ended = true, v.client.Err()
+			if peer != nil && o.err != nil && step != mcptest.StepEvents && f.Over != mcptest.OverHTTP2 && f.Big == 0 {
+				closed(t, peer, "of exchanges that have failed") // each has one of its own
+			}
 			if o.ended == nil && !w.stuck {
 				o.again = v.again(ctx, at)
 			}
@@ -119,6 +126,17 @@ func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want) (o outcome) {
 		}
 	}
 	return o
+}
+
+// closed wants the peer to have no connections: until the peer ends, only what the client has closed is gone.
+func closed(t *testing.T, peer *mcptest.Faulty, which string) {
+	t.Helper()
+	for end := time.Now().Add(faultTime); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if peer.Open() == 0 {
+			return
+		}
+	}
+	t.Errorf("%d connections %s are open", peer.Open(), which)
 }
 
 // times are short where the row wants the time to be over, and long everywhere else, since a busy machine may hold up what
