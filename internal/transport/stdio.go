@@ -324,7 +324,7 @@ func (s *Stdio) streamEnd(err error) error {
 	case <-s.done:
 	case <-wait.C:
 		if s.proc.tree.dead() {
-			s.proc.ends(sweepTime) // what it has left behind is being ended
+			s.proc.ends(sweepTime + killTime) // what it has left behind is being ended
 		}
 		wait.Reset(settle)
 	}

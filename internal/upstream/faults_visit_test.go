@@ -43,8 +43,8 @@ type visitor struct {
 	sub    *mcp.Subscription
 }
 
-// visit takes the steps up to the one of the fault.
-func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want) (o outcome) {
+// visit takes the steps up to the one of the fault. Short is the timeout that the row is about, if it is about one.
+func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want, short time.Duration) (o outcome) {
 	t.Helper()
 	var peer *mcptest.Faulty
 	var block string
@@ -70,7 +70,7 @@ func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want) (o outcome) {
 		v.patience = shortTime
 	}
 	v.server, v.dialer = server(t, block)
-	v.dialer.options = []mcp.Option{mcp.WithTimeouts(times(w, at)), mcp.WithLimits(mcp.Limits{MessageBytes: messageBytes})}
+	v.dialer.options = []mcp.Option{mcp.WithTimeouts(times(w, at, short)), mcp.WithLimits(mcp.Limits{MessageBytes: messageBytes})}
 	defer func() {
 		if v.client != nil {
 			if err := v.client.Close(); err != nil {
@@ -141,22 +141,22 @@ func closed(t *testing.T, peer *mcptest.Faulty, which string) {
 
 // times are short where the row wants the time to be over, and long everywhere else, since a busy machine may hold up what
 // is served well, and faults that show at once.
-func times(w want, at mcptest.Step) mcp.Timeouts {
+func times(w want, at mcptest.Step, short time.Duration) mcp.Timeouts {
 	all := mcp.Timeouts{Connect: otherTime, Discover: otherTime, List: otherTime, Call: otherTime, Idle: otherTime}
 	switch look := w.seenAt(at); {
 	case strings.HasPrefix(look, "TimeoutError connect"):
-		all.Connect = shortTime
+		all.Connect = short
 	case strings.HasPrefix(look, "StallError"):
-		all.Idle = shortTime
+		all.Idle = short
 	case !strings.HasPrefix(look, "TimeoutError"):
 	case at == mcptest.StepDiscover:
-		all.Discover = shortTime
+		all.Discover = short
 	case at == mcptest.StepList:
-		all.List = shortTime
+		all.List = short
 	case at == mcptest.StepCall:
-		all.Call = shortTime
+		all.Call = short
 	case at == mcptest.StepListen:
-		all.Discover = 3 * shortTime // of the discovery as well
+		all.Discover = min(3*short, longTime) // of the discovery as well
 	}
 	return all
 }
