@@ -284,7 +284,8 @@ func ours(err error) bool {
 const notEstablished = "http2: client conn could not be established"
 
 // certificateRefused reports whether err says that the server does not take the client's certificate. In TLS 1.3 it says so
-// after the handshake, and what the client has written meanwhile may turn the alert into a plain reset.
+// after the handshake, and what the client has written meanwhile may turn the alert into a plain reset. A server that hangs up
+// at the right moment can make a loss look like this: only the words depend on it, Delivered does not.
 func (x *exchange) certificateRefused(err error) bool {
 	if clientRefused(err, false) {
 		return true
@@ -292,12 +293,14 @@ func (x *exchange) certificateRefused(err error) bool {
 	if x.where() != "before the answer" {
 		return false
 	}
+	k := x.socket()
 	var op *net.OpError
-	k := x.h.unjudged.Load()
 	switch {
-	case x.h.bare.Load():
+	case k == nil || !k.asked || k.answered.Load(): // it takes this client as it is
+		return false
+	case !k.given:
 		return broken(err) || said(err) == notEstablished
-	case k == nil || k.received.Load() > alertBytes:
+	case !k.late || k.received.Load() > alertBytes:
 		return false // it had more to say than an alert
 	}
 	// What ends a read is read behind the alert, so that there was none.

@@ -159,11 +159,10 @@ func (h *HTTP) secure(ctx context.Context, raw net.Conn, address string) (net.Co
 	}
 	isHTTP2 := c.ConnectionState().NegotiatedProtocol == "h2"
 	h.http1.Store(!isHTTP2)
-	h.bare.Store(auth.asked.Load() && !auth.given.Load())
-	h.unjudged.Store(nil)
-	if k, ok := raw.(*conn); ok && auth.given.Load() && c.ConnectionState().Version == tls.VersionTLS13 {
+	if k, ok := raw.(*conn); ok {
+		k.asked, k.given = auth.asked.Load(), auth.given.Load()
+		k.late = c.ConnectionState().Version == tls.VersionTLS13
 		k.received.Store(0)
-		h.unjudged.Store(k)
 	}
 	if isHTTP2 {
 		return c, nil // net/http looks for exactly this type
@@ -182,7 +181,12 @@ func at(ctx context.Context, s stage) {
 type conn struct {
 	net.Conn
 	h        *HTTP
-	received atomic.Int64 // bytes; of HTTP.unjudged, since its handshake
+	received atomic.Int64 // bytes, since the handshake if there was one
+
+	// Of its handshake, set before anybody uses the connection.
+	asked, given bool // the server has asked for a certificate, and was given one
+	late         bool // the server says only now what it thinks of that (TLS 1.3)
+	answered     atomic.Bool
 }
 
 func (c *conn) Read(p []byte) (int, error) {

@@ -147,10 +147,23 @@ func (x *exchange) post(ctx context.Context, target *url.URL) (*http.Response, e
 	if x.tls != nil {
 		resp.Body = promptBody{resp.Body}
 	}
-	if x.h.bare.Load() {
-		x.h.bare.Store(false) // it takes this client as it is
+	if k := x.socket(); k != nil {
+		k.answered.Store(true)
 	}
 	return resp, nil
+}
+
+// socket is the TCP connection below TLS of the latest request, nil if there is none.
+func (x *exchange) socket() *conn {
+	secure := x.tls
+	if x.conn != nil {
+		secure, _ = x.conn.Conn.(*tls.Conn)
+	}
+	if secure == nil {
+		return nil // without TLS nobody asks
+	}
+	k, _ := secure.NetConn().(*conn)
+	return k
 }
 
 // untouched reports whether err is that of a server, over HTTP/2, that says it has not looked at the request: it is going

@@ -70,10 +70,8 @@ type HTTP struct {
 	host      string // of url, "host:port"
 	dialer    dialer
 	tls       *tls.Config
-	proxy     *proxy               // nil for none
-	http1     atomic.Bool          // the latest connection speaks HTTP/1.1
-	bare      atomic.Bool          // the server has asked for a certificate when it was made, and was given none
-	unjudged  atomic.Pointer[conn] // the latest connection, if the server was given one and says afterwards what it thinks of it (TLS 1.3)
+	proxy     *proxy      // nil for none
+	http1     atomic.Bool // the latest connection speaks HTTP/1.1
 	static    http.Header
 	authorize func(context.Context, http.Header) error
 	redirects int

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bufio"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -288,6 +289,45 @@ func TestLostAfterTheCertificate(t *testing.T) {
 		if !errors.As(err, &lost) || errors.As(err, &refused) {
 			t.Errorf("%x: %v, want a lost connection", version, err)
 		}
+	}
+}
+
+// TestLostBesideANewConnection: what is said of a lost connection does not depend on another one, on which the server has not
+// said yet what it thinks of the client's certificate.
+func TestLostBesideANewConnection(t *testing.T) {
+	ours := newAuthority(t, "Ours")
+	certs := []tls.Certificate{ours.issue(t, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })}
+	for name, given := range map[string][]tls.Certificate{"a certificate": certs, "none": nil} {
+		config := &tls.Config{Certificates: []tls.Certificate{ours.issue(t, nil)}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: ours.pool(), SessionTicketsDisabled: true}
+		ln := listenTCP(t)
+		begun := make(chan *net.TCPConn, 2) // of requests that are not answered
+		srv := serveOn(t, tls.NewListener(ln, config), func(p *peer) {
+			if p.id() == "1" {
+				p.keep = true
+				p.result()
+				return
+			}
+			begun <- p.Conn.(*tls.Conn).NetConn().(*net.TCPConn)
+			p.untilGone()
+		})
+		h := newClient(t, secured("https://"+srv.addr, &tls.Config{RootCAs: ours.pool(), Certificates: given}))
+		m, err := h.Do(t.Context(), call(1, "tools/list"))
+		good(t, outcome{m, err}, "1")
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := h.Do(ctx, call(2, "tools/call")); first <- err }()
+		old := <-begun
+		go func() { _, err := h.Do(ctx, call(3, "tools/call")); second <- err }()
+		<-begun
+		old.SetLinger(0)
+		old.Close()
+		err = <-first
+		var lost *LostError
+		if !errors.As(err, &lost) {
+			t.Errorf("%s: %v, want a lost connection", name, err)
+		}
+		cancel()
+		<-second
 	}
 }
 
