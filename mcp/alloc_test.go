@@ -80,9 +80,9 @@ func staticClient(t testing.TB) *Client {
 }
 
 // maxCallAllocs is what one tools/call over stdio may allocate in the client: the line that came, its message and id, the
-// id that was sent, and five for the result. Over these streams, which cannot be written to without waiting, one more may
+// id that was sent, and four for the result. Over these streams, which cannot be written to without waiting, one more may
 // be for a goroutine that writes; over the pipes of a child there is none.
-const maxCallAllocs = 10
+const maxCallAllocs = 9
 
 func TestCallAllocations(t *testing.T) {
 	if raceEnabled {
