@@ -136,9 +136,15 @@ func (l *loader) finish(read []*source) {
 	l.cat.Digest = configDigest(append(read, l.namedSources()...))
 	slices.SortFunc(l.cat.Servers, func(a, b *Server) int { return a.Addr.Compare(b.Addr) })
 	slices.SortFunc(l.cat.Agents, func(a, b *Agent) int { return strings.Compare(a.Name, b.Name) })
-	l.cat.secrets = l.secrets
 	for _, s := range l.cat.Servers {
-		s.setParts(l.secrets)
+		if s.HTTP != nil {
+			l.secrets = append(l.secrets, s.HTTP.decoded()...)
+		}
+	}
+	l.cat.secrets = l.secrets
+	all := search(l.secrets)
+	for _, s := range l.cat.Servers {
+		s.setParts(all)
 	}
 }
 

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/mcpcat-dev/mcpcat/internal/secret"
 )
@@ -51,20 +53,67 @@ func (s *Server) blockSecrets() []secret.String {
 	return values
 }
 
-// setParts remembers which of the catalog's secrets stand within those of the block, as the token does in a header
-// "Token ${var.token}".
-func (s *Server) setParts(all []secret.String) {
+// setParts remembers which of the catalog's secrets stand within those of the block: as they are, as the token does in a
+// header "Token ${var.token}", or in another spelling, as the key does in a URL that holds urlencode(var.key). The server
+// is given both. It also sees what the secrets of its URL stand for, and may repeat that.
+func (s *Server) setParts(all []searched) {
 	s.parts = nil
+	if s.HTTP != nil {
+		s.parts = s.HTTP.decoded()
+	}
 	for _, x := range all {
-		part := x.Expose()
-		if len(part) < secret.MinRedacted {
-			continue
-		}
 		for _, v := range s.blockSecrets() {
-			if whole := v.Expose(); whole != part && strings.Contains(whole, part) {
-				s.parts = append(s.parts, x)
+			if x.in(v.Expose()) {
+				s.parts = append(s.parts, x.String)
 				break
 			}
 		}
 	}
+}
+
+// searched is a secret with the spellings in which it may stand in another one, which are worked out when they are needed:
+// most secrets stand in no other.
+type searched struct {
+	secret.String
+	spellings func() *secret.Redactor
+}
+
+func search(all []secret.String) []searched {
+	var out []searched
+	for _, x := range all {
+		if len(x.Expose()) >= secret.MinRedacted {
+			out = append(out, searched{x, sync.OnceValue(func() *secret.Redactor { return secret.NewRedactor(x) })})
+		}
+	}
+	return out
+}
+
+// in reports whether the secret is a part of whole, and not all of it.
+func (x searched) in(whole string) bool {
+	part := x.Expose()
+	switch {
+	case whole == part:
+		return false
+	case strings.Contains(whole, part):
+		return true
+	}
+	// No other spelling is shorter, and of equal length is that of a blank in a query alone.
+	return (len(whole) > len(part) || strings.Contains(whole, "+")) && x.spellings().Holds([]byte(whole))
+}
+
+// decoded are the values for which secrets of the URL stand, where they are others than those written.
+func (h *HTTP) decoded() []secret.String {
+	var values []secret.String
+	for _, t := range h.URL {
+		if !t.Secret() {
+			continue
+		}
+		written := t.Expose()
+		for _, unescape := range []func(string) (string, error){url.PathUnescape, url.QueryUnescape} {
+			if v, err := unescape(written); err == nil && v != written {
+				values = append(values, secret.New(v, t.Ref()))
+			}
+		}
+	}
+	return values
 }
