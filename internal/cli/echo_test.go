@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -101,6 +103,16 @@ var places = map[string]string{
 	"list error":        `tools/list error {"code":-32000,"message":T}`,
 }
 
+// callPlaces are those of calls.
+var callPlaces = map[string]string{
+	"call error":   `tools/call error {"code":-32603,"message":T,"data":T}`,
+	"call result":  `tools/call result {"resultType":"complete","content":[{"type":"text","text":T}]}`,
+	"call type":    `tools/call result {"resultType":T}`,
+	"call member":  `tools/call result {"resultType":"complete","content":[],T:1,T:2}`,
+	"call content": `tools/call result {"resultType":"complete","content":[{"type":T}]}`,
+	"call line":    `tools/call line T`,
+}
+
 // echoing is the body of the answer to a method, with said in it.
 func echoing(place, said, method, id string) string {
 	want, rest, _ := strings.Cut(place, " ")
@@ -123,18 +135,19 @@ func echoing(place, said, method, id string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[]}}`, id)
 }
 
-// echoPlace is a catalog with one server, run within this process.
+// echoPlace is a catalog directory, in which commands run within this process.
 type echoPlace struct {
 	t     *testing.T
 	dir   string
-	token string
+	env   map[string]string
 	stdin string
 	out   bytes.Buffer // of all runs
 }
 
+// newEchoPlace makes a catalog of one server that is given a token.
 func newEchoPlace(t *testing.T, token, block string) *echoPlace {
 	t.Helper()
-	p := &echoPlace{t: t, dir: t.TempDir(), token: token}
+	p := &echoPlace{t: t, dir: t.TempDir(), env: map[string]string{"MCPCAT_VAR_token": token}}
 	text := "variable \"token\" {\n  type = string\n  sensitive = true\n}\nserver \"office\" {\n" + block + "\n  tools = [\"berth\"]\n}\n"
 	if err := os.WriteFile(filepath.Join(p.dir, "catalog.hcl"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -171,8 +184,8 @@ func (p *echoPlace) run(args ...string) (code int, out string) {
 	var both [2]bytes.Buffer
 	c := &conversation{Reader: strings.NewReader(p.stdin), Writer: &both[0], answered: make(chan struct{})}
 	code = cli.Main(context.Background(), args, &term.Process{
-		Stdin: c, Stdout: c, Stderr: &both[1], Dir: p.dir, State: filepath.Join(p.dir, "..", "state-of-"+filepath.Base(p.dir)),
-		Lookup: func(name string) (string, bool) { return p.token, name == "MCPCAT_VAR_token" },
+		Stdin: c, Stdout: c, Stderr: &both[1], Dir: p.dir, State: p.state(),
+		Lookup: p.lookup,
 	})
 	for i := range both {
 		p.out.Write(both[i].Bytes())
@@ -180,20 +193,34 @@ func (p *echoPlace) run(args ...string) (code int, out string) {
 	return code, both[0].String()
 }
 
-// everything is what the commands wrote: both streams and every file of the catalog but the catalog itself.
+func (p *echoPlace) lookup(name string) (string, bool) { v, ok := p.env[name]; return v, ok }
+
+func (p *echoPlace) state() string {
+	return filepath.Join(p.dir, "..", "state-of-"+filepath.Base(p.dir))
+}
+
+// own are the endings of the files that tests write.
+var own = map[string]bool{".hcl": true, ".sh": true, ".said": true, ".pem": true, ".key": true}
+
+// everything is what the commands wrote: both streams, and every file of the catalog and of the state but the test's own.
 func (p *echoPlace) everything() []byte {
 	p.t.Helper()
 	all := bytes.Clone(p.out.Bytes())
-	err := filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) == ".hcl" || filepath.Ext(path) == ".sh" || filepath.Ext(path) == ".said" {
+	for _, dir := range []string{p.dir, p.state()} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) && path == p.state() {
+				return nil // nothing was ever accepted
+			}
+			if err != nil || d.IsDir() || own[filepath.Ext(path)] {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			all = append(all, b...)
 			return err
+		})
+		if err != nil {
+			p.t.Fatal(err)
 		}
-		b, err := os.ReadFile(path)
-		all = append(all, b...)
-		return err
-	})
-	if err != nil {
-		p.t.Fatal(err)
 	}
 	return all
 }
@@ -340,26 +367,29 @@ func TestChildRepeatsItsToken(t *testing.T) {
 	}
 }
 
+// rawAnswers say it by status, header and body.
+var rawAnswers = map[string]func(http.ResponseWriter, string){
+	"500": func(w http.ResponseWriter, s string) { http.Error(w, s, http.StatusInternalServerError) },
+	"401": func(w http.ResponseWriter, s string) {
+		w.Header().Set("WWW-Authenticate", s)
+		http.Error(w, s, http.StatusUnauthorized)
+	},
+	"redirect": func(w http.ResponseWriter, s string) {
+		w.Header().Set("Location", "/"+s)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	},
+	"type":     func(w http.ResponseWriter, s string) { w.Header().Set("Content-Type", "text/"+s) },
+	"encoding": func(w http.ResponseWriter, s string) { w.Header().Set("Content-Encoding", s); w.WriteHeader(200) },
+	"events": func(w http.ResponseWriter, s string) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: "+s+"\n\n")
+	},
+}
+
 // TestHTTPRepeatsItsToken: the same by status, header and body, and a token in the path of the address.
 func TestHTTPRepeatsItsToken(t *testing.T) {
 	token := echoed["plain"]
-	for name, raw := range map[string]func(http.ResponseWriter, string){
-		"500": func(w http.ResponseWriter, s string) { http.Error(w, s, http.StatusInternalServerError) },
-		"401": func(w http.ResponseWriter, s string) {
-			w.Header().Set("WWW-Authenticate", s)
-			http.Error(w, s, http.StatusUnauthorized)
-		},
-		"redirect": func(w http.ResponseWriter, s string) {
-			w.Header().Set("Location", "/"+s)
-			w.WriteHeader(http.StatusTemporaryRedirect)
-		},
-		"type":     func(w http.ResponseWriter, s string) { w.Header().Set("Content-Type", "text/"+s) },
-		"encoding": func(w http.ResponseWriter, s string) { w.Header().Set("Content-Encoding", s); w.WriteHeader(200) },
-		"events": func(w http.ResponseWriter, s string) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, "data: "+s+"\n\n")
-		},
-	} {
+	for name, raw := range rawAnswers {
 		for _, pad := range []int{0, 236, 240, 245, 250, 255} {
 			said := strings.Repeat("p", pad) + token
 			address := echoServer(t, "", &said, func(w http.ResponseWriter) bool { raw(w, said); return true })
@@ -375,14 +405,7 @@ func TestHTTPRepeatsItsToken(t *testing.T) {
 // TestServeLogHoldsNoToken: a pinned server turns, and neither the log nor the agent hears its token.
 func TestServeLogHoldsNoToken(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
-	turned := map[string]string{
-		"call error":   `tools/call error {"code":-32603,"message":T,"data":T}`,
-		"call result":  `tools/call result {"resultType":"complete","content":[{"type":"text","text":T}]}`,
-		"call type":    `tools/call result {"resultType":T}`,
-		"call member":  `tools/call result {"resultType":"complete","content":[],T:1,T:2}`,
-		"call content": `tools/call result {"resultType":"complete","content":[{"type":T}]}`,
-		"call line":    `tools/call line T`,
-	}
+	turned := maps.Clone(callPlaces)
 	for name, place := range places {
 		turned[name] = place
 	}

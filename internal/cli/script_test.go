@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"mcpcat":     runProgram,
 		"fakeserver": fakeServer,
+		"echochild":  echoChild,
 	})
 }
 

@@ -346,8 +346,9 @@ func TestTLSOfTheCatalog(t *testing.T) {
 type connectProxy struct {
 	net.Listener
 	mu     sync.Mutex
-	heads  []string     // requests to the proxy
-	passed bytes.Buffer // what went through it towards the server
+	heads  []string                 // requests to the proxy
+	passed bytes.Buffer             // what went through it towards the server
+	refuse func(head string) string // if set, what it answers to everything
 }
 
 func newConnectProxy(t *testing.T, to, authorization string) *connectProxy {
@@ -384,7 +385,12 @@ func (p *connectProxy) serve(c net.Conn, to, authorization string) {
 	}
 	p.mu.Lock()
 	p.heads = append(p.heads, string(head))
+	refuse := p.refuse
 	p.mu.Unlock()
+	if refuse != nil {
+		_, _ = io.WriteString(c, refuse(string(head)))
+		return
+	}
 	if authorization != "" && !strings.Contains(string(head), "\r\nProxy-Authorization: "+authorization+"\r\n") {
 		_, _ = io.WriteString(c, "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
 		return

@@ -1,0 +1,6 @@
+//go:build !race
+
+package cli_test
+
+// raceDetector says that the tests were built with -race.
+const raceDetector = false
