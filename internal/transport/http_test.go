@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -285,6 +288,59 @@ func TestUndelivered(t *testing.T) {
 		var e *Error
 		if !errors.As(err, &e) || e.Delivered || e.Op != "connect" || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("Do = %v, want %q before delivery", err, text)
+		}
+	}
+}
+
+// deaf is a connection that takes nothing any more once it is shut.
+type deaf struct {
+	net.Conn
+	shut, asked atomic.Bool
+}
+
+func (d *deaf) Write(p []byte) (int, error) {
+	if d.shut.Load() {
+		d.asked.Store(true)
+		return 0, syscall.EPIPE
+	}
+	return d.Conn.Write(p)
+}
+
+// TestKeptConnectionIsGone: a request of which a kept connection took nothing goes to a new one, and if there is none it was
+// not delivered.
+func TestKeptConnectionIsGone(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		srv := serveRaw(t, func(p *peer) {
+			p.keep = true
+			p.result()
+		})
+		h := newClient(t, srv.config())
+		var first *deaf
+		h.pool.Load().DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if refused && first != nil {
+				return nil, &ConnectError{Reason: ConnectRefused, Host: address}
+			}
+			c, err := h.dialPlain(ctx, network, address)
+			if err == nil && first == nil {
+				first = &deaf{Conn: c.(*http1Conn).Conn}
+				c.(*http1Conn).Conn = first
+			}
+			return c, err
+		}
+		m, err := h.Do(t.Context(), call(1, "tools/list"))
+		good(t, outcome{m, err}, "1")
+		first.shut.Store(true)
+		m, err = h.Do(t.Context(), call(2, "tools/call"))
+		var e *Error
+		var connect *ConnectError
+		switch {
+		case !refused:
+			good(t, outcome{m, err}, "2")
+		case !errors.As(err, &e) || e.Op != "connect" || e.Delivered || !errors.As(err, &connect):
+			t.Errorf("Do = %#v, want a refused connection and nothing delivered", err)
+		}
+		if !first.asked.Load() {
+			t.Error("the kept connection was not used again")
 		}
 	}
 }
