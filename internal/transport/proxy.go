@@ -132,7 +132,7 @@ func (p *proxy) ask(c net.Conn, address string) (int, error) {
 		case err != nil:
 			return 0, errors.New("what it answers is no HTTP") // net/http would say what
 		}
-		_ = answer.Body.Close()
+		// The body is left alone: it holds nothing, and closing it would read it to its end.
 		switch code := answer.StatusCode; {
 		case code < 200:
 			continue // informational, and bounded together with the answer

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"encoding/base64"
 	"errors"
@@ -215,6 +216,33 @@ func TestProxiesThatRefuse(t *testing.T) {
 	var late *TimeoutError
 	if !errors.As(err, &late) || late.Waiting != "an answer of the proxy" || late.After != gone.Connect {
 		t.Errorf("Do = %v, want a timeout of the proxy", err)
+	}
+}
+
+// TestProxyThatDoesNotEndItsAnswer: the status is all that is waited for.
+func TestProxyThatDoesNotEndItsAnswer(t *testing.T) {
+	ln := listenTCP(t)
+	defer ln.Close()
+	go func() {
+		c, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		if _, err := bufio.NewReader(c).ReadString('\n'); err == nil {
+			io.WriteString(c, "HTTP/1.1 407 No\r\nContent-Length: 1000\r\n\r\nsome of it")
+			io.Copy(io.Discard, c)
+		}
+	}()
+	c := secured("https://tools.example", nil)
+	c.Connect = time.Minute
+	c.Proxy = func(*url.URL) (*url.URL, error) { return url.Parse("http://" + ln.Addr().String()) }
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err := newClient(t, c).Do(ctx, call(1, "tools/list"))
+	var connect *ConnectError
+	if !errors.As(err, &connect) || connect.Status != 407 {
+		t.Errorf("Do = %v, want the proxy's status", err)
 	}
 }
 
