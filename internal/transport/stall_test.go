@@ -175,13 +175,14 @@ func TestWhatWasWaitedFor(t *testing.T) {
 	})
 	t.Run("process that does not read", func(t *testing.T) {
 		s := startChild(t, StdioConfig{Command: "sh", Args: []string{"-c", "read line; exec sleep 3600"}, Env: minimalPath()})
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
 		for _, size := range []int{0, 10, 1 << 20} { // the first is read, the second fits into the pipe, the third does not
 			id := size + 1
 			c := call(id, "tools/call")
 			c.Body = body(id, "tools/call", `{"x":"`+strings.Repeat("a", size)+`"}`)
+			// Long enough for a busy machine to start the shell, and then to begin the call.
+			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 			_, err := s.Do(ctx, c)
+			cancel()
 			switch {
 			case size == 0:
 				ended(t, err, "an answer (the process is running)", true)
@@ -190,8 +191,6 @@ func TestWhatWasWaitedFor(t *testing.T) {
 			case size == 1<<20:
 				ended(t, err, "the server to read the request", false)
 			}
-			ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
 		}
 	})
 }

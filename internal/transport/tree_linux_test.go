@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,13 @@ var ends = map[string]struct {
 	"killed from outside": {"descendants", func(s *Stdio) { _ = s.proc.cmd.Process.Kill(); <-s.stopped }, "signal: killed"},
 	"stopped": {"descendants", func(s *Stdio) {
 		_ = s.proc.cmd.Process.Signal(syscall.SIGSTOP)
+		for range 1000 { // until no thread of it runs any more, or it would read the end of its input
+			stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.proc.cmd.Process.Pid))
+			if _, rest, _ := bytes.Cut(stat, []byte(") ")); bytes.HasPrefix(rest, []byte("T")) {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
 		s.proc.grace = 50 * time.Millisecond
 		s.Close()
 	}, "signal: terminated"},
