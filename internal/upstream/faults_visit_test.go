@@ -48,6 +48,7 @@ func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want, short time.Du
 	t.Helper()
 	var peer *mcptest.Faulty
 	var block string
+	mark := fmt.Sprintf("%d %s", os.Getpid(), t.Name()) // another run of this test may be under way
 	if f.Over == mcptest.OverStdio {
 		self, err := os.Executable()
 		if err != nil {
@@ -56,7 +57,7 @@ func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want, short time.Du
 		args := mcptest.ChildArgs(f, at)
 		// Built with -race a program waits a second before it exits.
 		block = fmt.Sprintf("  stdio {\n    command = %q\n    args = [%q, %q]\n    env = {\n      GORACE = \"atexit_sleep_ms=0\"\n      %s = %q\n    }\n  }",
-			self, args[0], args[1], markVar, t.Name())
+			self, args[0], args[1], markVar, mark)
 	} else {
 		peer = mcptest.StartFaulty(t, f, at)
 		block = fmt.Sprintf("  http {\n    url = %q\n    egress {\n      allow_private = true\n    }\n", peer.URL)
@@ -78,7 +79,7 @@ func visit(t *testing.T, f mcptest.Fault, at mcptest.Step, w want, short time.Du
 			}
 		}
 		if peer == nil {
-			noneLeft(t, t.Name())
+			noneLeft(t, mark)
 			return
 		}
 		if f.Big == 0 { // behind a request that nobody reads, the kernel holds back that the client has gone
