@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	faultTime = 5 * time.Second        // within which every fault has to end
 	shortTime = 800 * time.Millisecond // of a timeout that a row is about
 	longTime  = 3 * time.Second        // the same, where that was too short to get to the fault
 	otherTime = 8 * time.Second        // of all others, in steps that are served well
