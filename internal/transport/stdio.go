@@ -306,7 +306,11 @@ func (s *Stdio) streamEnd(err error) error {
 	case errors.Is(err, errLineTooLong):
 		return &LimitError{What: "a line on stdout", Limit: int64(s.limits.MessageBytes), Unit: "bytes"}
 	case errors.As(err, &partial):
-		err = &FramingError{Reason: "stdout ended within a message", Excerpt: s.excerpt(partial.line), Err: io.ErrUnexpectedEOF}
+		line := partial.line
+		if s.redact != nil {
+			line = withoutLastWord(line)
+		}
+		err = &FramingError{Reason: "stdout ended within a message", Excerpt: s.excerpt(line), Err: io.ErrUnexpectedEOF}
 	case errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed), errors.Is(err, io.ErrClosedPipe):
 		err = io.ErrUnexpectedEOF
 	}
