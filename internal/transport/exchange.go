@@ -238,6 +238,8 @@ func (x *exchange) redirect(resp *http.Response, from *url.URL, hops int) (*url.
 	case hops >= x.h.redirects:
 		refused.Reason = fmt.Sprintf("more than %d in a row", x.h.redirects)
 	default:
+		// However the server spells the origin, it is reached over the connections and under the name that it has here.
+		to.Scheme, to.Host = from.Scheme, from.Host
 		return to, nil
 	}
 	return nil, refused

@@ -232,6 +232,26 @@ func TestCaseRedirect308SameOrigin(t *testing.T) {
 	}
 }
 
+// TestOriginOfARedirect: another spelling of the origin is no other name to connect to.
+func TestOriginOfARedirect(t *testing.T) {
+	h := newClient(t, HTTPConfig{URL: "https://tools.dock.example/mcp", Redirects: 1})
+	for location, want := range map[string]string{
+		"/x?y": "https://tools.dock.example/x?y", "HTTPS://Tools.Dock.EXAMPLE:443/x#z": "https://tools.dock.example/x",
+		"https://tools.doc\u212a.example/x": "https://tools.dock.example/x", // the sign of the kelvin, which is a k in lower case
+		"https://tools.dock.example:444/x":  "", "https://tools.dock.example.:443/x": "", "http://tools.dock.example:443/x": "",
+		"https://user@tools.dock.example/x": "", "//dock.example/x": "", "https:///x": "", "https:x": "",
+	} {
+		x := &exchange{Context: t.Context(), h: h, call: call(1, "x")}
+		to, err := x.redirect(&http.Response{StatusCode: 307, Header: http.Header{"Location": {location}}}, h.url, 0)
+		switch {
+		case want == "" && err == nil:
+			t.Errorf("%q: to %v, want it refused", location, to)
+		case want != "" && (err != nil || to.String() != want):
+			t.Errorf("%q: to %v, %v, want %s", location, to, err, want)
+		}
+	}
+}
+
 func TestCaseRequestShape(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(casetest.Read(t, "http/request-shape", "expected-request.txt"))), "\n")
 	if len(lines) != 9 {
