@@ -303,8 +303,9 @@ func (x *exchange) certificateRefused(err error) bool {
 	case !k.late || k.received.Load() > alertBytes:
 		return false // it had more to say than an alert
 	}
-	// What ends a read is read behind the alert, so that there was none.
-	return said(err) == notEstablished || (errors.As(err, &op) && op.Op == "write")
+	// What ends a read is read behind the alert, so that there was none. A write may find the connection closed already by
+	// whoever has read the alert, and then an alert is what has come.
+	return said(err) == notEstablished || (errors.As(err, &op) && op.Op == "write") || (errors.Is(err, net.ErrClosed) && k.received.Load() > 0)
 }
 
 // alertBytes is the length of an alert of TLS 1.3: a header of 5 bytes, 2 of content, 1 for its type, 16 of authentication.
