@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -288,6 +289,23 @@ func TestLostAfterTheCertificate(t *testing.T) {
 		var refused *TLSError
 		if !errors.As(err, &lost) || errors.As(err, &refused) {
 			t.Errorf("%x: %v, want a lost connection", version, err)
+		}
+	}
+}
+
+// TestTextsOfAlerts holds the texts by which alerts are known against those of crypto/tls, by their numbers.
+func TestTextsOfAlerts(t *testing.T) {
+	var want []string
+	for _, n := range []tls.AlertError{42, 43, 44, 45, 46, 48, 116, 49} {
+		want = append(want, n.Error())
+	}
+	if !slices.Equal(clientAlerts, want) {
+		t.Errorf("alerts are known by %q, crypto/tls writes %q", clientAlerts, want)
+	}
+	for text, asked := range map[string]bool{tls.AlertError(40).Error(): true, want[0]: false} {
+		remote := &net.OpError{Op: "remote error", Err: errors.New(text)}
+		if !clientRefused(remote, asked) || clientRefused(&net.OpError{Op: "local error", Err: remote.Err}, asked) {
+			t.Errorf("%q is not taken for a refusal of the server's, or one of ours is", text)
 		}
 	}
 }
