@@ -90,7 +90,7 @@ func (e *TLSError) Error() string {
 	s := fmt.Sprintf("TLS with %q: ", e.Host)
 	switch e.Reason {
 	case TLSUntrusted:
-		s += "certificate not signed by an authority that is trusted here, which a private one must be named for"
+		s += "certificate not signed by an authority that is trusted here (a private one has to be named)"
 	case TLSExpired:
 		s += "certificate has expired or is not valid yet: renew it, and see that the clocks are right"
 	case TLSName:
