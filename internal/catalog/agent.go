@@ -20,20 +20,9 @@ func (l *loader) readAgent(b *hclsyntax.Block) {
 	w := where{context: blockName(b)}
 	l.cat.Agents = append(l.cat.Agents, a)
 	before := l.errors
-	c := l.contents(b.Body, w, grammar{
-		args: []string{"description", "tools", "names"},
-		later: []string{
-			"toolsets", "prompts", "resources", "resource_templates", "deny", "instructions", "input_requests",
-			"completion", "rate", "concurrency", "tool",
-		},
-	})
+	c := l.contents(b.Body, w, agentBlock)
 	a.Description, _ = c.text("description", maxDescription)
-	if s, ok := c.text("names", 64); ok {
-		if s != NamesPrefixed && s != NamesPlain {
-			l.fail("catalog.value", "Invalid value", c.exprRange("names"), w, "names must be %q or %q.", NamesPrefixed, NamesPlain)
-		}
-		a.Names = s
-	}
+	a.Names = c.word("names", NamesPrefixed)
 	if l.brokenServers {
 		return // references to what could not be read would be reported as wrong
 	}

@@ -19,13 +19,13 @@ const (
 )
 
 func (l *loader) readHTTP(b *hclsyntax.Block, w where) *HTTP {
-	c := l.contents(b.Body, w, grammar{args: []string{"url", "headers"}, blocks: []string{"auth", "egress", "tls"}})
+	c := l.contents(b.Body, w, httpBlock)
 	h := &HTTP{}
 	if tb := c.blocks["tls"]; tb != nil {
 		h.TLS = l.readTLS(tb, c.inside("tls"))
 	}
 	if eb := c.blocks["egress"]; eb != nil {
-		ec := l.contents(eb.Body, c.inside("egress"), grammar{args: []string{"allow_private", "proxy"}, later: []string{"allow_hosts", "redirects"}})
+		ec := l.contents(eb.Body, c.inside("egress"), httpBlock.block("egress"))
 		h.AllowPrivate = ec.boolean("allow_private", false)
 		h.Proxy = l.readProxy(ec)
 	}
@@ -56,7 +56,7 @@ func (l *loader) checkEncrypted(c *contents, h *HTTP, u *url.URL) {
 }
 
 func (l *loader) readAuth(b *hclsyntax.Block, w where, h *HTTP) {
-	c := l.contents(b.Body, w, grammar{args: []string{"bearer"}, later: []string{"header", "value", "command", "oauth"}})
+	c := l.contents(b.Body, w, httpBlock.block("auth"))
 	a := c.args["bearer"]
 	if a == nil {
 		if len(b.Body.Attributes)+len(b.Body.Blocks) == 0 {

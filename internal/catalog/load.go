@@ -148,14 +148,6 @@ func (l *loader) finish(read []*source) {
 	}
 }
 
-// topBlocks are the block types of a catalog file with the number of their labels.
-var topBlocks = map[string]int{"mcpcat": 0, "variable": 1, "locals": 0, "server": 1, "agent": 1}
-
-var (
-	laterBlocks    = []string{"toolset", "policy", "moved", "removed"}
-	reservedBlocks = []string{"module", "import", "check", "output", "data", "provider", "secret", "approval"}
-)
-
 // blocks sorts the blocks of all files by type and refuses what is not in the grammar and what is declared twice.
 func (l *loader) blocks(files []*source) map[string][]*hclsyntax.Block {
 	out := map[string][]*hclsyntax.Block{}
@@ -163,22 +155,19 @@ func (l *loader) blocks(files []*source) map[string][]*hclsyntax.Block {
 	for _, f := range files {
 		for _, a := range sortedAttributes(f.body) {
 			l.fail("catalog.unknown_argument", "Argument outside a block", a.NameRange, where{},
-				"%s stands outside a block. A catalog file has blocks only: %s.", diag.Quote(a.Name, maxShownWord), strings.Join(keys(topBlocks), ", "))
+				"%s stands outside a block. A catalog file has blocks only: %s.", diag.Quote(a.Name, maxShownWord), strings.Join(languageNames, ", "))
 		}
 		for _, b := range f.body.Blocks {
-			labels, known := topBlocks[b.Type]
-			if !known {
-				l.unknownBlock(b, where{}, keys(topBlocks), laterBlocks)
+			t := findBlock(language, b.Type)
+			switch {
+			case t == nil:
+				l.unknownBlock(b, where{}, languageNames)
+				continue
+			case !l.labels(b, t) || !l.supported(b, t, where{}):
 				continue
 			}
-			if !l.labels(b, labels) {
-				continue
-			}
-			if b.Type != "locals" {
-				name := b.Type
-				if labels == 1 {
-					name += " " + b.Labels[0]
-				}
+			if len(t.Labels) > 0 || !t.Repeated {
+				name := strings.Join(append([]string{b.Type}, b.Labels...), " ")
 				if earlier, twice := first[name]; twice {
 					l.fail("catalog.duplicate", "Declared twice", header(b), where{context: blockName(b)},
 						"%s was already declared at %s. Keep one of the two.", blockName(b), place(earlier))
@@ -192,17 +181,25 @@ func (l *loader) blocks(files []*source) map[string][]*hclsyntax.Block {
 	return out
 }
 
-// labels checks number and form of the labels of a block of the top level.
-func (l *loader) labels(b *hclsyntax.Block, want int) bool {
-	if len(b.Labels) != want {
-		form := b.Type + " {"
-		if want == 1 {
-			form = b.Type + ` "name" {`
+// supported reports a block that belongs to the language and has no meaning yet.
+func (l *loader) supported(b *hclsyntax.Block, t *BlockType, w where) bool {
+	if t.later {
+		l.fail("catalog.unsupported", "Block not supported", header(b), w, "Blocks of type %q are not supported by this version of mcpcat.", b.Type)
+	}
+	return !t.later
+}
+
+// labels checks number and form of the labels of a block. Labels other than NAME are checked by whoever reads the block.
+func (l *loader) labels(b *hclsyntax.Block, t *BlockType) bool {
+	if len(b.Labels) != len(t.Labels) {
+		form := b.Type
+		for _, what := range t.Labels {
+			form += " " + addr.Quote(what)
 		}
-		l.fail("catalog.labels", "Wrong number of labels", header(b), where{}, "The block has %d labels, want %d: %s", len(b.Labels), want, form)
+		l.fail("catalog.labels", "Wrong number of labels", header(b), where{}, "The block has %d labels, want %d: %s {", len(b.Labels), len(t.Labels), form)
 		return false
 	}
-	if want == 1 && !addr.ValidLabel(b.Labels[0]) {
+	if len(t.Labels) == 1 && t.Labels[0] == "NAME" && !addr.ValidLabel(b.Labels[0]) {
 		l.fail("catalog.labels", "Invalid name", b.LabelRanges[0], where{},
 			"The label of %s begins with a lower-case letter and has lower-case letters, digits and single underscores, at most %d characters.", b.Type, addr.MaxLabelBytes)
 		return false
@@ -210,65 +207,79 @@ func (l *loader) labels(b *hclsyntax.Block, want int) bool {
 	return true
 }
 
-func (l *loader) unknownBlock(b *hclsyntax.Block, w where, known, later []string) {
-	switch {
-	case slices.Contains(later, b.Type):
-		l.fail("catalog.unsupported", "Block not supported", header(b), w, "Blocks of type %q are not supported by this version of mcpcat.", b.Type)
-	case slices.Contains(reservedBlocks, b.Type):
+func (l *loader) unknownBlock(b *hclsyntax.Block, w where, known []string) {
+	if slices.Contains(reservedBlocks, b.Type) {
 		l.fail("catalog.unsupported", "Block type is reserved", header(b), w, "The block type %q is reserved and has no meaning in a catalog.", b.Type)
-	default:
-		l.fail("catalog.unknown_block", "Unknown block type", header(b), w, "There is no block type %s here.%s", diag.Quote(b.Type, maxShownWord), suggest(b.Type, append(slices.Clone(known), later...), known))
+		return
 	}
+	l.fail("catalog.unknown_block", "Unknown block type", header(b), w, "There is no block type %s here.%s", diag.Quote(b.Type, maxShownWord), suggest(b.Type, known, known))
 }
 
-// grammar lists what a block may hold. Names in later belong to the language and have no meaning yet.
-type grammar struct {
-	args, blocks []string
-	later        []string
-}
-
-// contents are the arguments and blocks of a body that follow a grammar. Each block type appears at most once.
+// contents are the arguments and blocks of a body that follow the language.
 type contents struct {
-	l      *loader
-	w      where
-	body   *hclsyntax.Body
-	args   map[string]*hclsyntax.Attribute
-	blocks map[string]*hclsyntax.Block
+	l    *loader
+	w    where
+	typ  *BlockType
+	body *hclsyntax.Body
+	args map[string]*hclsyntax.Attribute
+	// blocks holds the blocks that may stand once, repeated the others in source order.
+	blocks   map[string]*hclsyntax.Block
+	repeated map[string][]*hclsyntax.Block
 }
 
-func (l *loader) contents(body *hclsyntax.Body, w where, g grammar) *contents {
-	c := &contents{l: l, w: w, body: body, args: map[string]*hclsyntax.Attribute{}, blocks: map[string]*hclsyntax.Block{}}
+// contents checks a body against the type of its block. What is wrong is reported and left out.
+func (l *loader) contents(body *hclsyntax.Body, w where, t *BlockType) *contents {
+	c := &contents{
+		l: l, w: w, typ: t, body: body, args: map[string]*hclsyntax.Attribute{},
+		blocks: map[string]*hclsyntax.Block{}, repeated: map[string][]*hclsyntax.Block{},
+	}
+	names, types := t.argumentNames(), blockNames(t.Blocks)
 	for _, a := range sortedAttributes(body) {
-		switch {
-		case slices.Contains(g.args, a.Name):
-			c.args[a.Name] = a
-		case slices.Contains(g.later, a.Name):
+		switch arg := t.argument(a.Name); {
+		case arg != nil && arg.later:
 			l.fail("catalog.unsupported", "Argument not supported", a.NameRange, w, "The argument %q is not supported by this version of mcpcat.", a.Name)
-		case slices.Contains(g.blocks, a.Name):
+		case arg != nil:
+			c.args[a.Name] = a
+		case t.block(a.Name) != nil:
 			l.fail("catalog.unknown_argument", "Block written as an argument", a.NameRange, w, "%s is a block: write %s { … } without the equals sign.", a.Name, a.Name)
 		default:
-			l.fail("catalog.unknown_argument", "Unknown argument", a.NameRange, w, "There is no argument %s here.%s", diag.Quote(a.Name, maxShownWord), suggest(a.Name, append(slices.Clone(g.args), g.later...), g.args))
+			l.fail("catalog.unknown_argument", "Unknown argument", a.NameRange, w, "There is no argument %s here.%s", diag.Quote(a.Name, maxShownWord), suggest(a.Name, names, names))
 		}
 	}
 	for _, b := range body.Blocks {
-		switch {
-		case slices.Contains(g.blocks, b.Type):
-			if earlier := c.blocks[b.Type]; earlier != nil {
-				l.fail("catalog.duplicate", "Block written twice", header(b), w, "There is already a block %s at %s.", b.Type, place(header(earlier)))
-				continue
-			}
-			if len(b.Labels) > 0 {
-				l.fail("catalog.labels", "Wrong number of labels", header(b), w, "The block has %d labels, want 0: %s {", len(b.Labels), b.Type)
-				continue
-			}
-			c.blocks[b.Type] = b
-		case slices.Contains(g.args, b.Type):
+		switch inner := t.block(b.Type); {
+		case inner != nil:
+			c.nested(b, inner)
+		case t.argument(b.Type) != nil:
 			l.fail("catalog.unknown_block", "Argument written as a block", header(b), w, "%s is an argument: write %s = …", b.Type, b.Type)
 		default:
-			l.unknownBlock(b, w, g.blocks, g.later)
+			l.unknownBlock(b, w, types)
 		}
 	}
 	return c
+}
+
+func (c *contents) nested(b *hclsyntax.Block, t *BlockType) {
+	if !c.l.labels(b, t) || !c.l.supported(b, t, c.w) {
+		return
+	}
+	if !t.Repeated {
+		if earlier := c.blocks[b.Type]; earlier != nil {
+			c.l.fail("catalog.duplicate", "Block written twice", header(b), c.w, "There is already a block %s at %s.", b.Type, place(header(earlier)))
+			return
+		}
+		c.blocks[b.Type] = b
+		return
+	}
+	if len(t.Labels) > 0 {
+		for _, earlier := range c.repeated[b.Type] {
+			if slices.Equal(earlier.Labels, b.Labels) {
+				c.l.fail("catalog.duplicate", "Block written twice", header(b), c.w, "There is already a block %s at %s.", blockName(b), place(header(earlier)))
+				return
+			}
+		}
+	}
+	c.repeated[b.Type] = append(c.repeated[b.Type], b)
 }
 
 func sortedAttributes(body *hclsyntax.Body) []*hclsyntax.Attribute {

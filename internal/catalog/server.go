@@ -21,11 +21,7 @@ func (l *loader) readServer(b *hclsyntax.Block) {
 	s.Range = l.sources[b.TypeRange.Filename].rangeOf(header(b))
 	l.servers[s.Addr.Label] = s
 	l.cat.Servers = append(l.cat.Servers, s)
-	c := l.contents(b.Body, w, grammar{
-		args:   []string{"name", "description", "enabled", "tools"},
-		blocks: []string{"http", "stdio", "timeouts"},
-		later:  []string{"for_each", "expect", "limits", "policy", "recheck", "isolation", "prompts", "resources", "resource_templates", "tool"},
-	})
+	c := l.contents(b.Body, w, serverBlock)
 	if name, ok := c.text("name", addr.MaxLabelBytes); ok {
 		if !validPrefix(name) {
 			l.fail("name.invalid", "Invalid server name", c.exprRange("name"), w,

@@ -103,9 +103,9 @@ func (l *loader) readSettings(b *hclsyntax.Block) {
 	lock, mirror := "", ""
 	if b != nil {
 		w := where{context: "mcpcat"}
-		c := l.contents(b.Body, w, grammar{args: []string{"required_version", "protocol"}, blocks: []string{"lock", "gate", "defaults"}})
+		c := l.contents(b.Body, w, mcpcatBlock)
 		if lb := c.blocks["lock"]; lb != nil {
-			lc := l.contents(lb.Body, where{context: "mcpcat, lock"}, grammar{args: []string{"path", "mirror"}})
+			lc := l.contents(lb.Body, where{context: "mcpcat, lock"}, mcpcatBlock.block("lock"))
 			lock = lc.path("path", lockSuffix)
 			mirror = lc.path("mirror", mirrorSuffix)
 		}
@@ -113,7 +113,7 @@ func (l *loader) readSettings(b *hclsyntax.Block) {
 			l.readGate(gb)
 		}
 		if db := c.blocks["defaults"]; db != nil {
-			dc := l.contents(db.Body, where{context: "mcpcat, defaults"}, grammar{blocks: []string{"timeouts"}, later: []string{"limits"}})
+			dc := l.contents(db.Body, where{context: "mcpcat, defaults"}, mcpcatBlock.block("defaults"))
 			l.cat.Timeouts = l.readTimeouts(dc.blocks["timeouts"], dc.w, l.cat.Timeouts)
 		}
 	}
@@ -188,7 +188,7 @@ func lockPathFault(p, suffix string) string {
 }
 
 func (l *loader) readGate(b *hclsyntax.Block) {
-	c := l.contents(b.Body, where{context: "mcpcat, gate"}, grammar{args: []string{"recheck"}, later: []string{"max_age"}})
+	c := l.contents(b.Body, where{context: "mcpcat, gate"}, gateBlock)
 	s, ok := c.text("recheck", 64)
 	if !ok || s == RecheckEachCall {
 		return
@@ -212,7 +212,7 @@ func (l *loader) readTimeouts(b *hclsyntax.Block, outer where, base Timeouts) Ti
 	if b == nil {
 		return base
 	}
-	c := l.contents(b.Body, where{outer.context + ", timeouts", outer.address}, grammar{args: []string{"connect", "discover", "list", "call"}})
+	c := l.contents(b.Body, where{outer.context + ", timeouts", outer.address}, timeoutsBlock)
 	for name, to := range map[string]*time.Duration{"connect": &base.Connect, "discover": &base.Discover, "list": &base.List, "call": &base.Call} {
 		if d, ok := c.duration(name, time.Millisecond, MaxTimeout); ok {
 			*to = d

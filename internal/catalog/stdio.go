@@ -18,7 +18,7 @@ const (
 )
 
 func (l *loader) readStdio(b *hclsyntax.Block, w where) *Stdio {
-	c := l.contents(b.Body, w, grammar{args: []string{"command", "args", "env", "inherit_env"}, later: []string{"workdir", "sha256", "files"}})
+	c := l.contents(b.Body, w, stdioBlock)
 	s := &Stdio{}
 	if cmd, ok := c.required("command", maxArgBytes); ok {
 		s.Command = cmd

@@ -49,7 +49,7 @@ func (p Pin) String() string { return base64.StdEncoding.EncodeToString(p[:]) }
 
 // readTLS returns nil if the block says nothing.
 func (l *loader) readTLS(b *hclsyntax.Block, w where) *TLS {
-	c := l.contents(b.Body, w, grammar{args: []string{"ca_file", "server_name", "pin_sha256", "client_cert_file", "client_key_file"}})
+	c := l.contents(b.Body, w, httpBlock.block("tls"))
 	if len(b.Body.Attributes)+len(b.Body.Blocks) == 0 {
 		l.fail("catalog.missing", "Missing argument", header(b), w, "A tls block needs one of ca_file, server_name, pin_sha256, client_cert_file.")
 		return nil

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -158,6 +161,34 @@ func (c *contents) boolean(name string, fallback bool) bool {
 		return fallback
 	}
 	return v.True()
+}
+
+// word returns a text argument that must be one of the values that the language allows. The fallback holds if it is absent
+// or in error.
+func (c *contents) word(name, fallback string) string {
+	s, ok := c.text(name, 64)
+	if !ok || !c.allowed(name, s, c.exprRange(name)) {
+		return fallback
+	}
+	return s
+}
+
+// allowed reports a text that is none of the values of an argument.
+func (c *contents) allowed(name, s string, r hcl.Range) bool {
+	values := c.typ.argument(name).Values
+	if slices.Contains(values, s) {
+		return true
+	}
+	hint := ""
+	if near := nearest(s, values); near != "" {
+		hint = fmt.Sprintf(" Did you mean %q?", near)
+	}
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = strconv.Quote(v)
+	}
+	c.l.fail("catalog.value", "Invalid value", r, c.w, "%s must be %s.%s", name, strings.Join(quoted, " or "), hint)
+	return false
 }
 
 // duration returns a text such as "20s" between least and most. ok is false if it is absent or in error.

@@ -47,7 +47,7 @@ type variable struct {
 
 func (l *loader) declareVariable(b *hclsyntax.Block) {
 	x := &variable{name: b.Labels[0], rng: header(b), w: where{context: blockName(b)}, typ: cty.DynamicPseudoType, nullable: true}
-	c := l.contents(b.Body, x.w, grammar{args: []string{"type", "default", "description", "sensitive", "nullable"}, later: []string{"validation"}})
+	c := l.contents(b.Body, x.w, variableBlock)
 	l.variables[x.name] = x
 	l.order = append(l.order, x)
 	if a := c.args["type"]; a != nil {

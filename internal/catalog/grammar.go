@@ -1,0 +1,334 @@
+package catalog
+
+import "slices"
+
+// BlockType describes one type of block of the catalog language: what may stand in it, and for readers what that means. It
+// is what the loader checks files against; schema, completion and the documentation are made from it, too.
+type BlockType struct {
+	Type string `json:"type"`
+	// Labels says what the labels of the block are, such as NAME; empty for none.
+	Labels  []string `json:"labels,omitempty"`
+	Summary string   `json:"summary"`
+	// Repeated blocks may stand more than once in one place; the others once.
+	Repeated bool `json:"repeated,omitempty"`
+	// AnyArgument blocks take arguments of every name, of type "any".
+	AnyArgument bool         `json:"any_argument,omitempty"`
+	Arguments   []Argument   `json:"arguments,omitempty"`
+	Blocks      []*BlockType `json:"blocks,omitempty"`
+
+	later bool // belongs to the language and has no meaning yet
+}
+
+// Argument describes one argument of a block.
+type Argument struct {
+	Name string `json:"name"`
+	// Type is the type in the notation of HCL (string, bool, number, list(string), map(string), any), or duration, size,
+	// type, reference, list(reference).
+	Type string `json:"type"`
+	// Values are the only values that are allowed; nil: no such list.
+	Values []string `json:"values,omitempty"`
+	// Default is what holds if the argument is absent, as it would be written; "" where that is nothing.
+	Default  string `json:"default,omitempty"`
+	Required bool   `json:"required,omitempty"`
+	// Literal arguments are written out: no references and no functions.
+	Literal bool `json:"literal,omitempty"`
+	// Secret arguments may hold secrets.
+	Secret  bool   `json:"secret,omitempty"`
+	Summary string `json:"summary"`
+
+	later bool // belongs to the language and has no meaning yet
+}
+
+// Language returns the types of the blocks that a catalog file may hold, in the order in which people write them. It is
+// not to be modified.
+func Language() []*BlockType { return language }
+
+var (
+	language      = []*BlockType{mcpcatBlock, variableBlock, localsBlock, serverBlock, toolsetBlock, agentBlock, policyBlock, movedBlock, removedBlock}
+	languageNames = blockNames(language)
+)
+
+// reservedBlocks have no meaning and may get one.
+var reservedBlocks = []string{"module", "import", "check", "output", "data", "provider", "secret", "approval"}
+
+func (b *BlockType) argument(name string) *Argument {
+	for i := range b.Arguments {
+		if b.Arguments[i].Name == name {
+			return &b.Arguments[i]
+		}
+	}
+	return nil
+}
+
+func (b *BlockType) block(name string) *BlockType { return findBlock(b.Blocks, name) }
+
+func findBlock(list []*BlockType, name string) *BlockType {
+	i := slices.IndexFunc(list, func(b *BlockType) bool { return b.Type == name })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+func (b *BlockType) argumentNames() []string {
+	out := make([]string, len(b.Arguments))
+	for i, a := range b.Arguments {
+		out[i] = a.Name
+	}
+	return out
+}
+
+func blockNames(list []*BlockType) []string {
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = b.Type
+	}
+	return out
+}
+
+var mcpcatBlock = &BlockType{
+	Type: "mcpcat", Summary: "settings of the whole catalog; at most one block over all files",
+	Arguments: []Argument{
+		{Name: "required_version", Type: "string", Literal: true, Summary: "versions of mcpcat that may read the catalog, checked before anything else"},
+		{Name: "protocol", Type: "string", Literal: true, Values: []string{Protocol}, Default: `"` + Protocol + `"`, Summary: "revision of MCP that servers are spoken to in"},
+	},
+	Blocks: []*BlockType{
+		{Type: "lock", Summary: "where the pins are kept", Arguments: []Argument{
+			{Name: "path", Type: "string", Default: `"catalog.lock.db"`, Summary: "the lock, inside the catalog directory"},
+			{Name: "mirror", Type: "string", Default: "the lock's name with .lock.txt", Summary: "the lock as text, for reviews"},
+		}},
+		gateBlock,
+		{Type: "defaults", Summary: "what holds for servers that say nothing else", Blocks: []*BlockType{timeoutsBlock, limitsBlock}},
+	},
+}
+
+var gateBlock = &BlockType{Type: "gate", Summary: "how calls are checked at run time", Arguments: []Argument{
+	recheckArgument,
+	{Name: "max_age", Type: "duration", Summary: "the longest that a comparison may serve, beside recheck = \"list_changed\" only", later: true},
+}}
+
+var recheckArgument = Argument{Name: "recheck", Type: "string", Default: `"each_call"`, Summary: "when the live list is compared with the lock again: each_call, list_changed, or a duration"}
+
+var timeoutsBlock = &BlockType{Type: "timeouts", Summary: "how long mcpcat waits for a server, each at most 10m", Arguments: []Argument{
+	{Name: "connect", Type: "duration", Default: `"5s"`, Summary: "for a process to start or a connection to be made"},
+	{Name: "discover", Type: "duration", Default: `"10s"`, Summary: "for the answer to server/discover"},
+	{Name: "list", Type: "duration", Default: `"20s"`, Summary: "for all pages of a list"},
+	{Name: "call", Type: "duration", Default: `"1m"`, Summary: "for the answer to a call"},
+}}
+
+var limitsBlock = &BlockType{Type: "limits", later: true, Summary: "how much mcpcat takes from a server", Arguments: []Argument{
+	{Name: "tools", Type: "number", Default: "10000", Summary: "items of one list", later: true},
+	{Name: "list_bytes", Type: "size", Default: `"8MiB"`, Summary: "all pages of one list", later: true},
+	{Name: "result_bytes", Type: "size", Default: `"16MiB"`, Summary: "one answer", later: true},
+	{Name: "schema_bytes", Type: "size", Default: `"256KiB"`, Summary: "one schema", later: true},
+	{Name: "pages", Type: "number", Default: "1000", Summary: "pages of one list", later: true},
+	{Name: "concurrency", Type: "number", Default: "64", Summary: "calls at a time", later: true},
+}}
+
+var variableBlock = &BlockType{
+	Type: "variable", Labels: []string{"NAME"}, Repeated: true, Summary: "a value that is given from outside",
+	Arguments: []Argument{
+		{Name: "type", Type: "type", Default: "any", Literal: true, Summary: "type of the value"},
+		{Name: "default", Type: "any", Literal: true, Summary: "value if none is given"},
+		{Name: "description", Type: "string", Literal: true, Summary: "for readers"},
+		{Name: "sensitive", Type: "bool", Default: "false", Literal: true, Summary: "the value is a secret"},
+		{Name: "nullable", Type: "bool", Default: "true", Literal: true, Summary: "whether the value may be null"},
+	},
+	Blocks: []*BlockType{
+		{Type: "validation", later: true, Repeated: true, Summary: "a condition that the value must meet", Arguments: []Argument{
+			{Name: "condition", Type: "bool", Required: true, Summary: "true if the value is good; may refer to variables and locals", later: true},
+			{Name: "error_message", Type: "string", Required: true, Summary: "what is said if it is not", later: true},
+		}},
+	},
+}
+
+var localsBlock = &BlockType{Type: "locals", Repeated: true, AnyArgument: true, Summary: "named expressions"}
+
+var (
+	descriptionArgument = Argument{Name: "description", Type: "string", Summary: "for readers"}
+	enabledArgument     = Argument{Name: "enabled", Type: "bool", Default: "true"}
+	policyArgument      = Argument{Name: "policy", Type: "reference", Default: "policy.default", Summary: "policy that judges changes", later: true}
+)
+
+func (a Argument) saying(summary string) Argument {
+	a.Summary = summary
+	return a
+}
+
+func (a Argument) notYet() Argument {
+	a.later = true
+	return a
+}
+
+var serverBlock = &BlockType{
+	Type: "server", Labels: []string{"NAME"}, Repeated: true, Summary: "an MCP server and what is pinned of it",
+	Arguments: []Argument{
+		{Name: "for_each", Type: "set(string) or map", Summary: "one server for each element, server.NAME[\"KEY\"]", later: true},
+		{Name: "name", Type: "string", Default: "the label", Summary: "prefix of exposed names"},
+		descriptionArgument,
+		enabledArgument.saying("false: the server is not contacted, its pins stay, and no agent has anything of it"),
+		policyArgument,
+		recheckArgument.notYet().saying("as in gate, for this server"),
+		{Name: "isolation", Type: "string", Values: []string{"shared", "agent"}, Default: `"shared"`, Summary: "whether agents share one session or each has its own", later: true},
+		{Name: "tools", Type: "list(string)", Summary: "tools by name, byte for byte; * stands for any characters, and what matches is pinned by name"},
+		{Name: "prompts", Type: "list(string)", Summary: "prompts by name; * as in tools", later: true},
+		{Name: "resources", Type: "list(string)", Summary: "resources by URI; * as in tools", later: true},
+		{Name: "resource_templates", Type: "list(string)", Summary: "resource templates as the server writes them", later: true},
+	},
+	Blocks: []*BlockType{httpBlock, stdioBlock, expectBlock, timeoutsBlock, limitsBlock, toolBlock},
+}
+
+var httpBlock = &BlockType{
+	Type: "http", Summary: "a Streamable HTTP endpoint",
+	Arguments: []Argument{
+		{Name: "url", Type: "string", Required: true, Secret: true, Summary: "https://, or http:// for this machine; secrets in its path and query only"},
+		{Name: "headers", Type: "map(string)", Secret: true, Summary: "headers of every request"},
+	},
+	Blocks: []*BlockType{
+		{Type: "auth", Summary: "how mcpcat proves who it is; one of bearer, header with value, command, oauth", Arguments: []Argument{
+			{Name: "bearer", Type: "string", Secret: true, Summary: "token behind Authorization: Bearer"},
+			{Name: "header", Type: "string", Summary: "name of a header that carries the credential", later: true},
+			{Name: "value", Type: "string", Secret: true, Summary: "value of that header", later: true},
+			{Name: "command", Type: "list(string)", Summary: "program and arguments that print a token, run for each connection", later: true},
+		}, Blocks: []*BlockType{
+			{Type: "oauth", later: true, Summary: "OAuth 2.1", Arguments: []Argument{
+				{Name: "grant", Type: "string", Values: []string{"authorization_code", "client_credentials", "jwt_bearer"}, Default: `"authorization_code"`, Summary: "how tokens are had", later: true},
+				{Name: "client_id", Type: "string", Summary: "identifier of a client that is registered already", later: true},
+				{Name: "client_secret", Type: "string", Secret: true, Summary: "its secret", later: true},
+				{Name: "scopes", Type: "list(string)", Summary: "scopes that are asked for", later: true},
+				{Name: "issuer", Type: "string", Summary: "the only authorization server that is trusted", later: true},
+				{Name: "private_key_file", Type: "string", Summary: "key that signs client assertions, outside the catalog directory", later: true},
+				{Name: "redirect_port", Type: "number", Default: "any free port", Summary: "port of the redirect to 127.0.0.1", later: true},
+			}},
+		}},
+		{Type: "egress", Summary: "where connections may go", Arguments: []Argument{
+			{Name: "allow_hosts", Type: "list(string)", Default: "the host of url", Summary: "hosts that may be connected to", later: true},
+			{Name: "allow_private", Type: "bool", Default: "false", Summary: "whether that may be this machine or a private network"},
+			{Name: "redirects", Type: "number", Default: "0", Summary: "redirects of one request that are followed, on the same origin only", later: true},
+			{Name: "proxy", Type: "string", Secret: true, Summary: `"environment", or the URL of an HTTP proxy; secrets in its user information only`},
+		}},
+		{Type: "tls", Summary: "what the server's certificate must be, and the one it is shown", Arguments: []Argument{
+			{Name: "ca_file", Type: "string", Summary: "certificates that are trusted instead of the system's"},
+			{Name: "server_name", Type: "string", Default: "the host of url", Summary: "name that the certificate must be for"},
+			{Name: "pin_sha256", Type: "string or list(string)", Summary: "digests of public keys, one of which the chain must have"},
+			{Name: "client_cert_file", Type: "string", Summary: "certificate that the server is shown"},
+			{Name: "client_key_file", Type: "string", Summary: "its private key, outside the catalog directory"},
+		}},
+	},
+}
+
+var stdioBlock = &BlockType{
+	Type: "stdio", Summary: "a command that speaks over its standard input and output",
+	Arguments: []Argument{
+		{Name: "command", Type: "string", Required: true, Summary: "the program: absolute, relative to the catalog, or found in PATH; never a shell line"},
+		{Name: "args", Type: "list(string)", Summary: "its arguments, as they are"},
+		{Name: "env", Type: "map(string)", Secret: true, Summary: "environment variables"},
+		{Name: "inherit_env", Type: "list(string)", Default: "PATH HOME USER LOGNAME SHELL TMPDIR TZ LANG LC_* TERM", Summary: "variables that are passed on, and no others"},
+		{Name: "workdir", Type: "string", Default: "the catalog directory", Summary: "directory that the program starts in", later: true},
+		{Name: "sha256", Type: "string or list(string)", Summary: "digests of the program, one of which it must have", later: true},
+		{Name: "files", Type: "map(string)", Summary: "digests of further files, by path", later: true},
+	},
+}
+
+var expectBlock = &BlockType{Type: "expect", later: true, Summary: "what the server must say about itself", Arguments: []Argument{
+	{Name: "name", Type: "string", Summary: "its name", later: true},
+	{Name: "version", Type: "string", Summary: "constraint on its version", later: true},
+}}
+
+var toolBlock = &BlockType{
+	Type: "tool", later: true, Labels: []string{"TOOL"}, Repeated: true, Summary: "a tool that needs more than its name",
+	Arguments: []Argument{
+		{Name: "as", Type: "string", Default: "SERVER__TOOL", Summary: "name that agents see", later: true},
+		descriptionArgument.notYet(),
+		enabledArgument.notYet().saying("false: the pin stays, and no agent has the tool"),
+		policyArgument,
+	},
+	Blocks: []*BlockType{inputBlock, {
+		Type: "output", Summary: "limits on results",
+		Arguments: []Argument{
+			{Name: "max_bytes", Type: "size", Summary: "a longer result is an error", later: true},
+			{Name: "drop_structured", Type: "bool", Default: "false", Summary: "structuredContent and outputSchema are left out", later: true},
+		},
+	}},
+}
+
+var inputBlock = &BlockType{
+	Type: "input", Summary: "arguments that are narrowed",
+	Arguments: []Argument{
+		{Name: "set", Type: "map", Summary: "arguments that mcpcat sets, which the agent neither sees nor sends", later: true},
+		{Name: "forbid", Type: "list(string)", Summary: "arguments that the agent neither sees nor sends", later: true},
+		{Name: "schema", Type: "map", Summary: "JSON Schema that arguments must meet as well", later: true},
+	},
+	Blocks: []*BlockType{{
+		Type: "constrain", Labels: []string{"PROPERTY"}, Repeated: true, Summary: "what one argument must be as well; it is required then",
+		Arguments: []Argument{
+			{Name: "optional", Type: "bool", Default: "false", Summary: "the argument may be left out", later: true},
+			{Name: "enum", Type: "list", Summary: "the only values", later: true},
+			{Name: "const", Type: "any", Summary: "the only value", later: true},
+			{Name: "pattern", Type: "string", Summary: "regular expression that a text must match", later: true},
+			{Name: "minimum", Type: "number", Summary: "the smallest number", later: true},
+			{Name: "maximum", Type: "number", Summary: "the largest number", later: true},
+			{Name: "min_length", Type: "number", Summary: "characters of a text, at least", later: true},
+			{Name: "max_length", Type: "number", Summary: "characters of a text, at most", later: true},
+			{Name: "max_items", Type: "number", Summary: "elements of a list, at most", later: true},
+			{Name: "schema", Type: "map", Summary: "JSON Schema that the argument must meet as well", later: true},
+		},
+	}},
+}
+
+// itemLists are what toolsets and agents hold.
+func itemLists(of string) []Argument {
+	return []Argument{
+		{Name: "tools", Type: "list(reference)", Summary: "tools " + of + ": server.NAME.tool.TOOL, or server.NAME for all that are declared on it"},
+		{Name: "prompts", Type: "list(reference)", Summary: "prompts " + of, later: true},
+		{Name: "resources", Type: "list(reference)", Summary: "resources " + of, later: true},
+		{Name: "resource_templates", Type: "list(reference)", Summary: "resource templates " + of, later: true},
+	}
+}
+
+var toolsetBlock = &BlockType{
+	Type: "toolset", later: true, Labels: []string{"NAME"}, Repeated: true, Summary: "a named list of tools, prompts and resources",
+	Arguments: append([]Argument{descriptionArgument}, itemLists("of the set")...),
+}
+
+var agentBlock = &BlockType{
+	Type: "agent", Labels: []string{"NAME"}, Repeated: true, Summary: "an agent and what it may reach",
+	Arguments: slices.Concat([]Argument{
+		descriptionArgument,
+		{Name: "names", Type: "string", Values: []string{NamesPrefixed, NamesPlain}, Default: `"prefixed"`, Summary: "whether exposed names begin with the server's"},
+		{Name: "toolsets", Type: "list(reference)", Summary: "toolsets whose items the agent has", later: true},
+	}, itemLists("that the agent has"), []Argument{
+		{Name: "deny", Type: "list(reference)", Summary: "items and servers that are taken away last", later: true},
+		{Name: "instructions", Type: "bool", Default: "false", Summary: "whether the pinned instructions of its servers are passed on", later: true},
+		{Name: "input_requests", Type: "list(string)", Values: []string{"form", "url", "sampling", "roots"}, Summary: "requests for input that servers may put to the agent", later: true},
+		{Name: "completion", Type: "bool", Default: "false", Summary: "whether the agent may ask for completions", later: true},
+		{Name: "rate", Type: "string", Summary: "calls in a time, such as \"60/1m\"", later: true},
+		{Name: "concurrency", Type: "number", Summary: "calls at a time", later: true},
+	}),
+	Blocks: []*BlockType{{
+		Type: "tool", later: true, Labels: []string{"ADDRESS"}, Repeated: true, Summary: "a tool that is narrowed further for this agent", Blocks: []*BlockType{inputBlock},
+	}},
+}
+
+var policyBlock = &BlockType{
+	Type: "policy", later: true, Labels: []string{"NAME"}, Repeated: true, Summary: "how changes are judged; the one called default holds where no other is named",
+	Arguments: []Argument{{Name: "extends", Type: "reference", Summary: "policy that holds where this one says nothing", later: true}},
+	Blocks: []*BlockType{
+		{Type: "on", Summary: "the decision for each class of change", Arguments: classArguments()},
+		{Type: "rule", Labels: []string{"NAME"}, Repeated: true, Summary: "a stricter decision for changes that meet a condition", Arguments: []Argument{
+			{Name: "when", Type: "bool", Required: true, Summary: "condition over change", later: true},
+			{Name: "decision", Type: "string", Required: true, Values: []string{"ask", "deny"}, Summary: "the decision if it holds", later: true},
+			{Name: "message", Type: "string", Summary: "what is said then", later: true},
+		}},
+	},
+}
+
+var movedBlock = &BlockType{Type: "moved", later: true, Repeated: true, Summary: "a server or item that has another address now", Arguments: []Argument{
+	{Name: "from", Type: "reference", Required: true, Literal: true, Summary: "the address before", later: true},
+	{Name: "to", Type: "reference", Required: true, Literal: true, Summary: "the address now", later: true},
+}}
+
+var removedBlock = &BlockType{Type: "removed", later: true, Repeated: true, Summary: "a server or item that is meant to be gone", Arguments: []Argument{
+	{Name: "from", Type: "reference", Required: true, Literal: true, Summary: "its address", later: true},
+	{Name: "reason", Type: "string", Summary: "for readers", later: true},
+}}
