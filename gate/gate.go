@@ -109,6 +109,9 @@ func New(c Config) (*Gate, error) {
 	if c.Catalog == nil || c.Lock == nil {
 		return nil, &OpenError{What: "lock", Err: errors.New("got no catalog or no lock")}
 	}
+	if err := c.Catalog.Unsupported().Err(); err != nil {
+		return nil, &OpenError{What: "catalog", Err: err}
+	}
 	if c.Dir == "" {
 		c.Dir = c.Catalog.Dir
 	}

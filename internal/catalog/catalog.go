@@ -75,7 +75,8 @@ type Catalog struct {
 	Servers      []*Server // by address
 	Agents       []*Agent  // by name
 
-	secrets []secret.String
+	secrets     []secret.String
+	unsupported diag.List
 }
 
 // Secrets returns every secret value that the catalog saw, for a secret.Redactor.

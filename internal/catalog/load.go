@@ -142,6 +142,7 @@ func (l *loader) finish(read []*source) {
 		}
 	}
 	l.cat.secrets = l.secrets
+	l.cat.unsupported = l.cat.unsupported.Sorted()
 	all := search(l.secrets)
 	for _, s := range l.cat.Servers {
 		s.setParts(all)

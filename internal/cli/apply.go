@@ -82,8 +82,11 @@ func (a *app) applySaved(ctx context.Context, name string, f applyFlags) error {
 	for _, v := range p.Config.Variables {
 		planned = append(planned, catalog.VariableValue{Name: v.Name, Source: v.Source, Sensitive: v.Sensitive, Value: v.Value})
 	}
-	cat, _, err := a.loadCatalogWith(catalog.Options{Dir: a.dir(), Lookup: a.Lookup, Planned: planned, AllowMissingSecrets: true, LockPath: a.flags.lock, Version: version})
+	cat, _, err := a.readCatalogWith(catalog.Options{Dir: a.dir(), Lookup: a.Lookup, Planned: planned, AllowMissingSecrets: true, LockPath: a.flags.lock, Version: version})
 	if err != nil {
+		return err
+	}
+	if err := enforced(cat); err != nil {
 		return err
 	}
 	if err := a.writable(cat); err != nil {

@@ -18,9 +18,26 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/upstream"
 )
 
-// loadCatalog loads the catalog of the working directory and returns its warnings. From here on both streams hide its
-// secrets. With offline, sensitive variables may be missing.
+// loadCatalog is readCatalog for commands that act on the catalog: all of it must be enforced.
 func (a *app) loadCatalog(offline bool) (*catalog.Catalog, diag.List, error) {
+	cat, warnings, err := a.readCatalog(offline)
+	if err != nil {
+		return nil, nil, err
+	}
+	return cat, warnings, enforced(cat)
+}
+
+// enforced refuses a catalog of which this version would not enforce everything.
+func enforced(cat *catalog.Catalog) error {
+	if list := cat.Unsupported(); len(list) > 0 {
+		return &exitError{code: exitFailed, diags: list}
+	}
+	return nil
+}
+
+// readCatalog loads the catalog of the working directory and returns its warnings. From here on both streams hide its
+// secrets. With offline, sensitive variables may be missing.
+func (a *app) readCatalog(offline bool) (*catalog.Catalog, diag.List, error) {
 	vars := make([]catalog.VarSource, len(a.flags.vars))
 	copy(vars, a.flags.vars)
 	for i := range vars {
@@ -36,7 +53,7 @@ func (a *app) loadCatalog(offline bool) (*catalog.Catalog, diag.List, error) {
 			vars[i].File = a.path(vars[i].File)
 		}
 	}
-	return a.loadCatalogWith(catalog.Options{Dir: a.dir(), Lookup: a.Lookup, Vars: vars, AllowMissingSecrets: offline, LockPath: a.flags.lock, Version: version})
+	return a.readCatalogWith(catalog.Options{Dir: a.dir(), Lookup: a.Lookup, Vars: vars, AllowMissingSecrets: offline, LockPath: a.flags.lock, Version: version})
 }
 
 // standardVars reads the variables of -var-file=- once; standard input cannot be read twice.
@@ -51,7 +68,7 @@ func (a *app) standardVars() ([]byte, error) {
 	return a.stdinVars, nil
 }
 
-func (a *app) loadCatalogWith(o catalog.Options) (*catalog.Catalog, diag.List, error) {
+func (a *app) readCatalogWith(o catalog.Options) (*catalog.Catalog, diag.List, error) {
 	cat, diags := catalog.Load(o)
 	if diags.HasErrors() {
 		return nil, nil, &exitError{code: exitFailed, diags: diags}

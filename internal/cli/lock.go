@@ -25,7 +25,7 @@ func (a *app) lockCommand() *cli.Command {
 func (a *app) anyLock(ctx context.Context) (*lock.Lock, string, error) {
 	path := a.path(a.flags.lock)
 	if a.flags.lock == "" {
-		cat, _, err := a.loadCatalog(true)
+		cat, _, err := a.readCatalog(true)
 		if err != nil {
 			return nil, "", err
 		}

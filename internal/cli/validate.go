@@ -24,9 +24,13 @@ func (a *app) validateCommand() *cli.Command {
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			cat, diags, err := a.loadCatalog(true)
+			cat, diags, err := a.readCatalog(true)
 			if err != nil {
 				return err
+			}
+			for _, d := range cat.Unsupported() {
+				d.Severity = diag.Warning
+				diags = append(diags, d)
 			}
 			base, err := a.loadLock(ctx, a.lockPath(cat), true)
 			if err != nil {
