@@ -48,6 +48,15 @@ type Options struct {
 	LockPath string
 	// Version is the running version, checked against required_version. Empty: only the syntax is checked.
 	Version string
+	// Unsaved are files that are read as if they lay in Dir, in place of files of the same name: what is about to be
+	// written is checked together with what is there.
+	Unsaved []UnsavedFile
+}
+
+// UnsavedFile is a catalog file that is not written yet. Name is catalog.hcl or ends in .catalog.hcl and has no slash.
+type UnsavedFile struct {
+	Name string
+	Text []byte
 }
 
 // VarSource is one value or file of values from the command line: Name and Value (-var), or File (-var-file).

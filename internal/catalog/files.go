@@ -63,7 +63,11 @@ func (l *loader) files() (catalogs, values []*source) {
 			valueNames = append(valueNames, name)
 		}
 	}
+	for _, f := range l.opts.Unsaved {
+		catalogNames = append(catalogNames, f.Name)
+	}
 	slices.Sort(catalogNames)
+	catalogNames = slices.Compact(catalogNames)
 	slices.Sort(valueNames)
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "catalog.vars.hcl" }) {
 		valueNames = append([]string{"catalog.vars.hcl"}, valueNames...)
@@ -78,6 +82,10 @@ func (l *loader) files() (catalogs, values []*source) {
 		return nil, nil
 	}
 	for _, name := range catalogNames {
+		if i := slices.IndexFunc(l.opts.Unsaved, func(f UnsavedFile) bool { return f.Name == name }); i >= 0 {
+			catalogs = append(catalogs, l.source(diag.Escape(name), l.opts.Unsaved[i].Text))
+			continue
+		}
 		catalogs = append(catalogs, l.read(root, name))
 	}
 	for _, name := range valueNames {

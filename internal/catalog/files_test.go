@@ -337,3 +337,47 @@ func TestVersionAllowed(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsaved: a file that is not written yet is read with the others, in place of one of its name, also where there is none.
+func TestUnsaved(t *testing.T) {
+	server := func(label string) []byte {
+		return []byte("server \"" + label + "\" {\n  stdio {\n    command = \"x\"\n  }\n}\n")
+	}
+	dir := writeFiles(t, one(string(server("a"))))
+	load := func(dir string, unsaved ...UnsavedFile) (*Catalog, diag.List) {
+		return Load(Options{Dir: dir, Unsaved: unsaved})
+	}
+	c, list := load(dir, UnsavedFile{"more.catalog.hcl", server("b")})
+	if len(list) > 0 || len(c.Servers) != 2 || !slices.Equal(c.Files, []string{"catalog.hcl", "more.catalog.hcl"}) {
+		t.Errorf("beside the file: %v", list)
+	}
+	if c, list := load(dir, UnsavedFile{"catalog.hcl", server("b")}); len(list) > 0 || len(c.Servers) != 1 || c.Servers[0].Addr.Label != "b" {
+		t.Errorf("in place of the file: %v", list)
+	}
+	if _, list := load(dir, UnsavedFile{"more.catalog.hcl", server("a")}); len(list) != 1 || list[0].Code != "catalog.duplicate" ||
+		list[0].Range.String() != "more.catalog.hcl:1" || !strings.Contains(list[0].Detail, "catalog.hcl:1") {
+		t.Errorf("declared twice: %v", list)
+	}
+	if c, list := load(t.TempDir(), UnsavedFile{"more.catalog.hcl", server("a")}); len(list) > 0 || len(c.Servers) != 1 {
+		t.Errorf("in an empty directory: %v", list)
+	}
+	if _, list := load(dir, UnsavedFile{"more.catalog.hcl", []byte("server {")}); !list.HasErrors() {
+		t.Error("a broken file was accepted")
+	}
+}
+
+func TestSupports(t *testing.T) {
+	for path, want := range map[string]bool{
+		"server": true, "server stdio": true, "server stdio env": true, "server http auth bearer": true, "variable sensitive": true,
+		"": false, "servers": false, "env": false, "server stdio envs": false, "server enabled x": false,
+	} {
+		if got := Supports(strings.Fields(path)...); got != want {
+			t.Errorf("Supports(%q) = %v, want %v", path, got, want)
+		}
+	}
+	for _, a := range serverBlock.Arguments {
+		if got := Supports("server", a.Name); got == a.later {
+			t.Errorf("Supports(server %s) = %v", a.Name, got)
+		}
+	}
+}

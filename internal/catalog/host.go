@@ -7,3 +7,6 @@ func PrivateHost(host string) bool {
 	class, ok := classify(host)
 	return ok && (class == hostLoopback || class == hostPrivate)
 }
+
+// ValidEnvName reports whether a catalog may name an environment variable so, in env = { … } and in env("NAME").
+func ValidEnvName(s string) bool { return validEnvName(s) }

@@ -109,13 +109,13 @@ func (l *loader) readHeaders(c *contents) []Header {
 		folded := strings.ToLower(e.key)
 		earlier, twice := first[folded]
 		switch {
-		case !validHeaderName(e.key):
+		case !ValidHeaderName(e.key):
 			l.fail("catalog.header", "Invalid header", e.keyRange, c.w, "The name of a header has letters, digits and hyphens (and !#$%%&'*+.^_`|~), at most 256 of them.")
 			continue
 		case twice:
 			l.fail("catalog.header", "Invalid header", e.keyRange, c.w, "The header %s was already set at %s; case does not matter.", diag.Quote(e.key, 256), place(earlier))
 			continue
-		case slices.Contains(ownedHeaders, folded) || slices.ContainsFunc(ownedPrefixes, func(p string) bool { return strings.HasPrefix(folded, p) }):
+		case OwnedHeader(e.key):
 			l.fail("catalog.header", "Header not allowed", e.keyRange, c.w, "The header %s belongs to the protocol, to HTTP or to proxies, and cannot be set.", diag.Quote(e.key, 256))
 			continue
 		}
@@ -131,7 +131,14 @@ func (l *loader) readHeaders(c *contents) []Header {
 	return out
 }
 
-func validHeaderName(s string) bool {
+// OwnedHeader reports whether a header belongs to the protocol, to HTTP or to proxies, so that no catalog may set it.
+func OwnedHeader(name string) bool {
+	folded := strings.ToLower(name)
+	return slices.Contains(ownedHeaders, folded) || slices.ContainsFunc(ownedPrefixes, func(p string) bool { return strings.HasPrefix(folded, p) })
+}
+
+// ValidHeaderName reports whether a catalog may name a header so.
+func ValidHeaderName(s string) bool {
 	if s == "" || len(s) > 256 {
 		return false
 	}
