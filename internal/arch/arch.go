@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 		"internal/strictjson", "internal/surface",
 	},
 
-	"internal/catalog":       {"internal/addr", "internal/diag", "internal/digest", "internal/secret", "internal/strictjson"},
+	"internal/catalog":       {"internal/addr", "internal/diag", "internal/digest", "internal/schema", "internal/secret", "internal/strictjson"},
 	"internal/lock":          {"internal/addr", "internal/diag", "internal/digest", "internal/strictjson"},
 	"internal/lock/boltfile": {"internal/lock"},
 	"internal/surface":       {"internal/addr", "internal/digest", "internal/strictjson"},

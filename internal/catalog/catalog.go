@@ -7,7 +7,7 @@
 // evaluator as secret.String with the reference they came from, and no diagnostic, Endpoint or digest contains a secret
 // value.
 //
-// In the drawing it is a noun: observe, plan, gate and cli read catalogs, and catalog uses addr, diag, digest, secret
+// In the drawing it is a noun: observe, plan, gate and cli read catalogs, and catalog uses addr, diag, digest, schema, secret
 // and strictjson only.
 //
 //	cat, diags := catalog.Load(catalog.Options{Dir: ".", Lookup: os.LookupEnv})

@@ -262,35 +262,37 @@ var toolBlock = &BlockType{
 		enabledArgument.notYet().saying("false: the pin stays, and no agent has the tool"),
 		policyArgument,
 	},
-	Blocks: []*BlockType{inputBlock, {
-		Type: "output", Summary: "limits on results",
-		Arguments: []Argument{
-			{Name: "max_bytes", Type: "size", Summary: "a longer result is an error", later: true},
-			{Name: "drop_structured", Type: "bool", Default: "false", Summary: "structuredContent and outputSchema are left out", later: true},
-		},
-	}},
+	Blocks: []*BlockType{inputBlock, outputBlock},
+}
+
+var outputBlock = &BlockType{
+	Type: "output", Summary: "limits on results",
+	Arguments: []Argument{
+		{Name: "max_bytes", Type: "size", Summary: "a longer result is an error"},
+		{Name: "drop_structured", Type: "bool", Default: "false", Summary: "structuredContent and outputSchema are left out"},
+	},
 }
 
 var inputBlock = &BlockType{
 	Type: "input", Summary: "arguments that are narrowed",
 	Arguments: []Argument{
-		{Name: "set", Type: "map", Summary: "arguments that mcpcat sets, which the agent neither sees nor sends", later: true},
-		{Name: "forbid", Type: "list(string)", Summary: "arguments that the agent neither sees nor sends", later: true},
-		{Name: "schema", Type: "map", Summary: "JSON Schema that arguments must meet as well", later: true},
+		{Name: "set", Type: "map", Summary: "arguments that mcpcat sets, which the agent neither sees nor sends"},
+		{Name: "forbid", Type: "list(string)", Summary: "arguments that the agent neither sees nor sends"},
+		{Name: "schema", Type: "map", Summary: "JSON Schema that arguments must meet as well"},
 	},
 	Blocks: []*BlockType{{
 		Type: "constrain", Labels: []string{"PROPERTY"}, Repeated: true, Summary: "what one argument must be as well; it is required then",
 		Arguments: []Argument{
-			{Name: "optional", Type: "bool", Default: "false", Summary: "the argument may be left out", later: true},
-			{Name: "enum", Type: "list", Summary: "the only values", later: true},
-			{Name: "const", Type: "any", Summary: "the only value", later: true},
-			{Name: "pattern", Type: "string", Summary: "regular expression that a text must match", later: true},
-			{Name: "minimum", Type: "number", Summary: "the smallest number", later: true},
-			{Name: "maximum", Type: "number", Summary: "the largest number", later: true},
-			{Name: "min_length", Type: "number", Summary: "characters of a text, at least", later: true},
-			{Name: "max_length", Type: "number", Summary: "characters of a text, at most", later: true},
-			{Name: "max_items", Type: "number", Summary: "elements of a list, at most", later: true},
-			{Name: "schema", Type: "map", Summary: "JSON Schema that the argument must meet as well", later: true},
+			{Name: "optional", Type: "bool", Default: "false", Summary: "the argument may be left out"},
+			{Name: "enum", Type: "list", Summary: "the only values"},
+			{Name: "const", Type: "any", Summary: "the only value"},
+			{Name: "pattern", Type: "string", Summary: "regular expression that a text must match"},
+			{Name: "minimum", Type: "number", Summary: "the smallest number"},
+			{Name: "maximum", Type: "number", Summary: "the largest number"},
+			{Name: "min_length", Type: "number", Summary: "characters of a text, at least"},
+			{Name: "max_length", Type: "number", Summary: "characters of a text, at most"},
+			{Name: "max_items", Type: "number", Summary: "elements of a list, at most"},
+			{Name: "schema", Type: "map", Summary: "JSON Schema that the argument must meet as well"},
 		},
 	}},
 }

@@ -29,16 +29,7 @@ const maxDiagnostics = 50
 // links that leave the directory are refused. The limits are MaxFiles, MaxFileBytes and those of the constants beside
 // MaxDepth.
 func Load(o Options) (*Catalog, diag.List) {
-	l := &loader{
-		opts:      o,
-		cat:       &Catalog{Dir: o.Dir},
-		sources:   map[string]*source{},
-		variables: map[string]*variable{},
-		locals:    map[string]*local{},
-		servers:   map[string]*Server{},
-		budget:    &budget{steps: maxSteps, bytes: maxWorkBytes},
-	}
-	l.funcs = l.functions()
+	l := newLoader(o)
 	l.load()
 	list := l.diags.Sorted()
 	if n := len(list) - maxDiagnostics; n > 0 {
@@ -78,6 +69,20 @@ type loader struct {
 	envAllowed []string
 	// brokenServers tells that a server block has errors.
 	brokenServers bool
+}
+
+func newLoader(o Options) *loader {
+	l := &loader{
+		opts:      o,
+		cat:       &Catalog{Dir: o.Dir},
+		sources:   map[string]*source{},
+		variables: map[string]*variable{},
+		locals:    map[string]*local{},
+		servers:   map[string]*Server{},
+		budget:    &budget{steps: maxSteps, bytes: maxWorkBytes},
+	}
+	l.funcs = l.functions()
+	return l
 }
 
 // where names the block around a diagnostic.

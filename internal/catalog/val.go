@@ -209,6 +209,65 @@ func (c *contents) duration(name string, least, most time.Duration) (time.Durati
 	return d, true
 }
 
+// integer returns a whole number between least and most. ok is false if it is absent or in error.
+func (c *contents) integer(name string, least, most int64) (int64, bool) {
+	v, ok := c.value(name)
+	if !ok {
+		return 0, false
+	}
+	if v.Type() != cty.Number {
+		c.wrongType(name, c.exprRange(name), v, "a whole number")
+		return 0, false
+	}
+	n, accuracy := numberOf(v).Int64()
+	if accuracy != big.Exact || n < least || n > most {
+		c.l.fail("catalog.value", "Number out of range", c.exprRange(name), c.w, "%s must be a whole number from %d to %d.", name, least, most)
+		return 0, false
+	}
+	return n, true
+}
+
+type sizeUnit struct {
+	name  string
+	bytes int64
+}
+
+// sizeUnits are the units of sizes, the smallest first.
+var sizeUnits = []sizeUnit{{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}}
+
+// size returns a text such as "8MiB" in bytes, between least and most. ok is false if it is absent or in error.
+func (c *contents) size(name string, least, most int64) (int64, bool) {
+	s, ok := c.text(name, 64)
+	if !ok {
+		return 0, false
+	}
+	digits := strings.TrimRight(s, "BKMGi")
+	n, err := strconv.ParseUint(digits, 10, 31)
+	unit := slices.IndexFunc(sizeUnits, func(u sizeUnit) bool { return u.name == s[len(digits):] })
+	if err != nil || unit < 0 {
+		c.l.fail("catalog.value", "Invalid size", c.exprRange(name), c.w, "%s must be a whole number with a unit, such as \"512B\", \"64KiB\" or \"8MiB\".", name)
+		return 0, false
+	}
+	// At most 2^31 of the largest unit: no overflow.
+	bytes := int64(n) * sizeUnits[unit].bytes
+	if bytes < least || bytes > most {
+		c.l.fail("catalog.value", "Size out of range", c.exprRange(name), c.w, "%s is %s, want %s to %s.", name, s, sizeText(least), sizeText(most))
+		return 0, false
+	}
+	return bytes, true
+}
+
+// sizeText writes a number of bytes in the largest unit that divides it.
+func sizeText(n int64) string {
+	u := sizeUnits[0]
+	for _, next := range sizeUnits[1:] {
+		if n%next.bytes == 0 && n != 0 {
+			u = next
+		}
+	}
+	return strconv.FormatInt(n/u.bytes, 10) + u.name
+}
+
 func isSequence(t cty.Type) bool { return t.IsTupleType() || t.IsListType() || t.IsSetType() }
 
 // element is one entry of a list argument.
