@@ -55,12 +55,11 @@ func (l *loader) files() (catalogs, values []*source) {
 	}
 	var catalogNames, valueNames []string
 	for _, e := range entries {
-		switch name := e.Name(); {
-		case strings.HasPrefix(name, "."), strings.HasPrefix(name, "#"):
-		case name == "catalog.hcl", strings.HasSuffix(name, ".catalog.hcl"):
-			catalogNames = append(catalogNames, name)
-		case strings.HasSuffix(name, ".auto.vars.hcl"):
-			valueNames = append(valueNames, name)
+		switch catalogFile, values := fileKind(e.Name()); {
+		case catalogFile:
+			catalogNames = append(catalogNames, e.Name())
+		case values && e.Name() != firstValues:
+			valueNames = append(valueNames, e.Name())
 		}
 	}
 	for _, f := range l.opts.Unsaved {
@@ -69,8 +68,8 @@ func (l *loader) files() (catalogs, values []*source) {
 	slices.Sort(catalogNames)
 	catalogNames = slices.Compact(catalogNames)
 	slices.Sort(valueNames)
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "catalog.vars.hcl" }) {
-		valueNames = append([]string{"catalog.vars.hcl"}, valueNames...)
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == firstValues }) {
+		valueNames = append([]string{firstValues}, valueNames...)
 	}
 	if len(catalogNames) == 0 {
 		l.add(diag.Errorf("catalog.none", "No catalog file",
@@ -95,6 +94,25 @@ func (l *loader) files() (catalogs, values []*source) {
 }
 
 func isNil(s *source) bool { return s == nil }
+
+// firstValues is the file of values that is read before all others.
+const firstValues = "catalog.vars.hcl"
+
+// IsFile reports whether a file of this name, in the catalog directory, is read by Load without being asked to.
+func IsFile(name string) bool {
+	catalogFile, values := fileKind(name)
+	return catalogFile || values
+}
+
+func fileKind(name string) (catalogFile, values bool) {
+	switch {
+	case strings.HasPrefix(name, "."), strings.HasPrefix(name, "#"):
+		return false, false
+	case name == "catalog.hcl", strings.HasSuffix(name, ".catalog.hcl"):
+		return true, false
+	}
+	return false, name == firstValues || strings.HasSuffix(name, ".auto.vars.hcl")
+}
 
 // reason strips the path from an error of the os package.
 func reason(err error) string {
@@ -168,9 +186,11 @@ func (l *loader) source(name string, text []byte) *source {
 	return s
 }
 
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // normalise removes a byte order mark and writes CR LF as LF.
 func normalise(text []byte) []byte {
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	text = bytes.TrimPrefix(text, byteOrderMark)
 	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 }
 

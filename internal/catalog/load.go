@@ -31,6 +31,15 @@ const maxDiagnostics = 50
 func Load(o Options) (*Catalog, diag.List) {
 	l := newLoader(o)
 	l.load()
+	list := l.list()
+	if list.HasErrors() {
+		return nil, list
+	}
+	return l.cat, list
+}
+
+// list is what there is to report, sorted and bounded.
+func (l *loader) list() diag.List {
 	list := l.diags.Sorted()
 	if n := len(list) - maxDiagnostics; n > 0 {
 		// Warnings stand first, errors are what matters now.
@@ -41,10 +50,7 @@ func Load(o Options) (*Catalog, diag.List) {
 	if l.dropped > 0 {
 		list = append(list, diag.Errorf("catalog.more", "More diagnostics", "%d more were left out.", l.dropped))
 	}
-	if list.HasErrors() {
-		return nil, list
-	}
-	return l.cat, list
+	return list
 }
 
 type loader struct {
