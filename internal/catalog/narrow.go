@@ -74,8 +74,9 @@ type Output struct {
 
 // readInput reads a block input. Nil: there is nothing to enforce, or it is in error.
 func (l *loader) readInput(b *hclsyntax.Block, w where) *Input {
-	before := l.errors
-	c := l.contents(b.Body, where{w.context + ", input", w.address}, inputBlock)
+	before, outer := l.errors, w
+	w.context += ", input"
+	c := l.contents(b.Body, w, inputBlock)
 	n := &Input{Range: l.rangeOf(header(b))}
 	names := &propertyNames{l: l, w: c.w, first: map[string]namedProperty{}}
 	n.Set = c.setProperties(names)
@@ -109,14 +110,15 @@ func (l *loader) readInput(b *hclsyntax.Block, w where) *Input {
 	slices.SortFunc(n.Set, func(a, b SetProperty) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(n.Forbid, func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(n.Constrain, func(a, b Constraint) int { return strings.Compare(a.Name, b.Name) })
-	l.notEnforced("input", header(b), w)
+	l.notEnforced("input", header(b), outer)
 	return n
 }
 
 // readOutput reads a block output. Nil: there is nothing to enforce, or it is in error.
 func (l *loader) readOutput(b *hclsyntax.Block, w where) *Output {
-	before := l.errors
-	c := l.contents(b.Body, where{w.context + ", output", w.address}, outputBlock)
+	before, outer := l.errors, w
+	w.context += ", output"
+	c := l.contents(b.Body, w, outputBlock)
 	o := &Output{Range: l.rangeOf(header(b))}
 	o.MaxBytes, _ = c.size("max_bytes", 1, maxResultBytes)
 	o.DropStructured = c.boolean("drop_structured", false)
@@ -127,7 +129,7 @@ func (l *loader) readOutput(b *hclsyntax.Block, w where) *Output {
 		l.fail("catalog.value", "Nothing is limited", header(b), c.w, "The block has neither max_bytes nor drop_structured = true. Leave it out.")
 		return nil
 	}
-	l.notEnforced("output", header(b), w)
+	l.notEnforced("output", header(b), outer)
 	return o
 }
 
