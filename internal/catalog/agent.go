@@ -2,171 +2,102 @@ package catalog
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mcpcat-dev/mcpcat/internal/addr"
-	"github.com/mcpcat-dev/mcpcat/internal/diag"
 )
 
-// maxExposedBytes is the longest name that common model interfaces accept.
-const maxExposedBytes = 64
+const (
+	maxRate             = 1_000_000
+	maxAgentConcurrency = 10_000
+)
 
 func (l *loader) readAgent(b *hclsyntax.Block) {
-	a := &Agent{Name: b.Labels[0], Names: NamesPrefixed, Range: l.sources[b.TypeRange.Filename].rangeOf(header(b))}
-	w := where{context: blockName(b)}
+	a := &Agent{Name: b.Labels[0], Range: l.sources[b.TypeRange.Filename].rangeOf(header(b))}
 	l.cat.Agents = append(l.cat.Agents, a)
 	before := l.errors
-	c := l.contents(b.Body, w, agentBlock)
+	c := l.contents(b.Body, where{context: blockName(b)}, agentBlock)
 	a.Description, _ = c.text("description", maxDescription)
 	a.Names = c.word("names", NamesPrefixed)
-	if l.brokenServers {
-		return // references to what could not be read would be reported as wrong
+	a.Instructions = c.boolean("instructions", false)
+	a.Completion = c.boolean("completion", false)
+	a.InputRequests = l.readInputRequests(c)
+	a.Rate = l.readRate(c)
+	concurrency, _ := c.integer("concurrency", 1, maxAgentConcurrency)
+	a.Concurrency = int(concurrency)
+	for name, set := range map[string]bool{
+		"instructions": a.Instructions, "completion": a.Completion, "input_requests": a.InputRequests != nil,
+		"rate": a.Rate != nil, "concurrency": a.Concurrency > 0,
+	} {
+		if set {
+			l.notEnforced(name, c.args[name].NameRange, c.w)
+		}
 	}
-	items := l.agentTools(c)
+	a.grants = l.readToolsets(c)
+	for _, k := range kinds {
+		a.grants = append(a.grants, l.readGrants(c, k)...)
+	}
+	a.deny = l.readDeny(c)
 	if l.errors > before {
 		return
 	}
-	l.expose(a, items, w)
+	for _, d := range expose(l.cat, a) {
+		l.add(d)
+	}
 }
 
-// reference is one item of an agent's list and where it was named.
-type reference struct {
-	item addr.Item
-	rng  hcl.Range
-}
-
-// agentTools evaluates the tools of an agent: references to tools, and to servers for all their tools. The result is in
-// source order, each item once.
-func (l *loader) agentTools(c *contents) []reference {
-	a := c.args["tools"]
-	if a == nil {
-		return nil
-	}
-	r := a.Expr.Range()
-	v, u, ok := l.eval(a.Expr, c.w, true)
-	if !ok || !l.public("tools", r, c.w, u) || v.IsNull() {
-		return nil
-	}
-	if t := v.Type(); !isSequence(t) {
-		c.wrongType("tools", r, v, "a list of references")
-		return nil
-	}
-	ranges := elementRanges(a.Expr)
-	seen := map[addr.Item]bool{}
-	var out []reference
-	add := func(i addr.Item, r hcl.Range) {
-		if !seen[i] {
-			seen[i] = true
-			out = append(out, reference{i, r})
+// readInputRequests reads the kinds of input that servers may ask the agent for, sorted.
+func (l *loader) readInputRequests(c *contents) []string {
+	list, _ := c.texts("input_requests", 16, 64)
+	var out []string
+	for _, e := range list {
+		switch {
+		case !c.allowed("input_requests", e.text, e.rng):
+		case slices.Contains(out, e.text):
+			l.fail("catalog.duplicate", "Listed twice", e.rng, c.w, "%q is listed twice.", e.text)
+		default:
+			out = append(out, e.text)
 		}
 	}
-	i := 0
-	for it := v.ElementIterator(); it.Next(); i++ {
-		_, e := it.Element()
-		if i < len(ranges) {
-			r = ranges[i]
-		}
-		address, ok := addressOf(e)
-		if !ok {
-			hint := ""
-			if !e.IsNull() && e.Type() == cty.String {
-				hint = " Write the reference without quotes."
-			}
-			l.fail("catalog.type", "Wrong type", r, c.w, "tools[%d] is %s, want a reference to a tool or a server.%s", i, typeName(e), hint)
-			continue
-		}
-		if server, err := addr.ParseServer(address); err == nil && l.servers[server.Label] != nil {
-			for _, d := range l.servers[server.Label].Tools {
-				add(addr.Item{Server: server, Kind: addr.Tool, Name: d.Name}, r)
-			}
-			continue
-		}
-		item, err := addr.ParseItem(address)
-		if err != nil || !l.declared(item) {
-			l.fail("catalog.reference", "Unknown reference", r, c.w, "tools[%d] does not refer to a tool or server that is declared.", i)
-			continue
-		}
-		add(item, r)
-	}
-	if len(out) > maxTools {
-		l.fail("catalog.limit", "List too long", a.Expr.Range(), c.w, "tools has %d entries, at most %d are allowed.", len(out), maxTools)
-	}
+	slices.Sort(out)
 	return out
 }
 
-func (l *loader) declared(i addr.Item) bool {
-	s := l.servers[i.Server.Label]
-	return s != nil && s.Addr == i.Server && i.Kind == addr.Tool &&
-		slices.ContainsFunc(s.Tools, func(d ToolDecl) bool { return d.Name == i.Name })
+// readRate reads a number of calls in a time, such as "60/1m".
+func (l *loader) readRate(c *contents) *Rate {
+	s, ok := c.text("rate", 64)
+	if !ok {
+		return nil
+	}
+	calls, per, slash := strings.Cut(s, "/")
+	n, err := strconv.Atoi(calls)
+	d, err2 := time.ParseDuration(per)
+	if !slash || err != nil || err2 != nil || n < 1 || n > maxRate || d < time.Second || d > 24*time.Hour || strconv.Itoa(n) != calls {
+		l.fail("catalog.value", "Invalid rate", c.exprRange("rate"), c.w, "rate is a number of calls from 1 to %d and a time from 1s to 24h, such as \"60/1m\".", maxRate)
+		return nil
+	}
+	return &Rate{Calls: n, Per: d}
 }
 
-// addressOf returns the address of an object of the server scope.
-func addressOf(v cty.Value) (string, bool) {
-	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute("address") {
-		return "", false
-	}
-	a := v.GetAttr("address")
-	if a.IsNull() || a.Type() != cty.String {
-		return "", false
-	}
-	return asString(a), true
+// Rate is a number of calls in a time.
+type Rate struct {
+	Calls int           // 1 to 1,000,000
+	Per   time.Duration // 1s to 24h
 }
 
-// expose gives every item its name. Names that a model interface would not take are errors, and so are two names that
-// differ in case only: models and clients mix them up.
-func (l *loader) expose(a *Agent, items []reference, w where) {
-	first := map[string]addr.Item{}
-	for _, ref := range items {
-		s := l.servers[ref.item.Server.Label]
-		if !s.Enabled {
-			continue
-		}
-		name := ref.item.Name
-		shown := diag.Escape(ref.item.String())
-		if a.Names == NamesPrefixed {
-			name = s.Name + "__" + name
-			if !plainName(name, false) {
-				l.fail("name.changed", "Tool name cannot be exposed", ref.rng, w,
-					"The name of %s has characters other than letters, digits, \"_\" and \"-\", and a prefixed name may not have them. Expose the names of this agent unchanged: names = \"plain\".", shown)
-				continue
-			}
-			if len(name) > maxExposedBytes {
-				l.fail("name.long", "Exposed name too long", ref.rng, w,
-					"The name %s of %s has %d bytes, at most %d are allowed. Give the server a shorter name, or use names = \"plain\".", diag.Quote(name, 0), shown, len(name), maxExposedBytes)
-				continue
-			}
-		} else if !plainName(name, true) || len(name) > 128 {
-			l.fail("name.changed", "Tool name cannot be exposed", ref.rng, w,
-				"The name of %s is not 1 to 128 letters, digits, \"_\", \"-\" and \".\". Such a tool can be pinned, but this version of mcpcat cannot expose it.", shown)
-			continue
-		}
-		folded := strings.ToLower(name)
-		if other, taken := first[folded]; taken {
-			hint := "Leave one of the two out."
-			if a.Names == NamesPlain && other.Server != ref.item.Server {
-				hint = "Use names = \"prefixed\", or leave one of the two out."
-			}
-			l.fail("name.collision", "Two tools with one name", ref.rng, w,
-				"%s and %s would both be called %s when case is ignored. %s", diag.Escape(other.String()), shown, diag.Quote(name, 0), hint)
-			continue
-		}
-		first[folded] = ref.item
-		a.Tools = append(a.Tools, Exposed{Name: name, Item: ref.item})
+// exposedTo returns the exposed items of one kind.
+func (a *Agent) exposedTo(k addr.Kind) *[]Exposed {
+	switch k {
+	case addr.Prompt:
+		return &a.Prompts
+	case addr.Resource:
+		return &a.Resources
+	case addr.ResourceTemplate:
+		return &a.ResourceTemplates
 	}
-	slices.SortFunc(a.Tools, func(x, y Exposed) int { return strings.Compare(x.Name, y.Name) })
-}
-
-// plainName reports whether s has letters, digits, "_" and "-" only, and "." if dots are allowed.
-func plainName(s string, dots bool) bool {
-	for i := range len(s) {
-		c := s[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || dots && c == '.') {
-			return false
-		}
-	}
-	return s != ""
+	return &a.Tools
 }

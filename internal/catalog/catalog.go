@@ -18,6 +18,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
@@ -81,8 +83,9 @@ type Catalog struct {
 	Gate         Gate
 	Timeouts     Timeouts // the defaults block; each server carries its own
 	Variables    []VariableValue
-	Servers      []*Server // by address
-	Agents       []*Agent  // by name
+	Servers      []*Server  // by address
+	Toolsets     []*Toolset // by name
+	Agents       []*Agent   // by name
 
 	secrets     []secret.String
 	unsupported diag.List
@@ -151,18 +154,31 @@ type Server struct {
 	HTTP        *HTTP
 	Stdio       *Stdio
 	Timeouts    Timeouts
-	Tools       []ToolDecl // by name, byte order
-	Range       diag.Range // of the block header
+	// What is declared by name, in byte order. Patterns are what Expand turns into further names.
+	Tools                                 []ToolDecl
+	Prompts, Resources, ResourceTemplates []ItemDecl
+	Patterns                              []Pattern
+	Range                                 diag.Range // of the block header
 
 	endpoint json.RawMessage
 	digest   digest.Digest
 	parts    []secret.String // values of the catalog that the block's secrets are made of
 }
 
-// ToolDecl is one tool named in a server's tools list. Name is the upstream name, byte for byte.
+// ToolDecl is one tool that a server declares: by its name in tools, by a tool block, or by a pattern. Name is the upstream
+// name, byte for byte.
 type ToolDecl struct {
-	Name  string
-	Range diag.Range
+	Name        string
+	As          string  // the name that agents see; "" for the usual one
+	Description string  // for readers
+	Disabled    bool    // the pin stays, and no agent has the tool
+	Input       *Input  // how its arguments are narrowed; nil: not at all
+	Output      *Output // limits on its results; nil: none
+	Pattern     string  // that matched the name; "" if it is written out
+	Range       diag.Range
+
+	block *hclsyntax.Block // while the catalog is loaded; nil without a tool block
+	at    where
 }
 
 // Text is a value that may be secret.
@@ -265,10 +281,19 @@ type Agent struct {
 	Name        string
 	Description string
 	Names       string // "prefixed" or "plain"
-	// Tools are sorted by exposed name; no two names are equal when case is ignored. Tools of servers with
-	// enabled = false are left out.
-	Tools []Exposed
-	Range diag.Range // of the block header
+	// Tools and Prompts are sorted by exposed name; no two names of one kind are equal when case is ignored. The name of
+	// a resource is its URI, that of a template its text; no two are equal. What is disabled or denied is left out.
+	Tools, Prompts, Resources, ResourceTemplates []Exposed
+	// Instructions says whether the pinned instructions of its servers are passed on.
+	Instructions bool
+	// InputRequests are the kinds of input that servers may ask the agent for, sorted: form, roots, sampling, url.
+	InputRequests []string
+	Completion    bool       // whether it may ask for completions
+	Rate          *Rate      // nil: no such limit
+	Concurrency   int        // calls at a time; 0: no such limit
+	Range         diag.Range // of the block header
+
+	grants, deny []grant
 }
 
 // The values of Agent.Names.

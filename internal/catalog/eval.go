@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 )
 
@@ -20,20 +19,22 @@ type rootState int
 const (
 	rootUnknown rootState = iota
 	rootUsable
-	rootServer // usable in agents only
+	rootItem // usable in locals, toolsets and agents only
+	rootEach // usable under for_each only
 	rootLater
 )
 
 // scopeRoots are the words that references begin with.
 var scopeRoots = map[string]rootState{
-	"var": rootUsable, "local": rootUsable, "path": rootUsable, "server": rootServer,
-	"each": rootLater, "toolset": rootLater, "policy": rootLater, "change": rootLater,
+	"var": rootUsable, "local": rootUsable, "path": rootUsable, "server": rootItem, "toolset": rootItem,
+	"each": rootEach, "policy": rootLater, "change": rootLater,
 }
 
 // uses is what the syntax tree of one expression refers to.
 type uses struct {
 	vars, locals []string // sorted, each once
-	servers      []hcl.Traversal
+	servers      []string // labels
+	toolsets     []string
 	env          []string // names given to env()
 	secrets      []string // the references that make the expression secret, as people write them
 	ok           bool     // every reference and function exists
@@ -60,7 +61,7 @@ func (l *loader) uses(e hclsyntax.Expression, w where, servers bool) *uses {
 		}
 	})
 	u := v.u
-	for _, s := range []*[]string{&u.vars, &u.locals, &u.env, &u.secrets} {
+	for _, s := range []*[]string{&u.vars, &u.locals, &u.servers, &u.toolsets, &u.env, &u.secrets} {
 		slices.Sort(*s)
 		*s = slices.Compact(*s)
 	}
@@ -112,14 +113,23 @@ func (v *useWalker) traversal(t hcl.Traversal) {
 		v.fail(r, "catalog.unsupported", "Reference not supported", "References that begin with %q are not supported by this version of mcpcat.", root)
 	case state == rootUnknown:
 		hint := ""
-		if s := nearest(root, []string{"var", "local", "server", "path"}); s != "" && len(root) <= 8 {
+		roots := []string{"var", "local", "path", "server", "toolset", "each"}
+		if s := nearest(root, roots); s != "" && len(root) <= 8 {
 			hint = fmt.Sprintf(" Did you mean %q?", s)
 		}
-		v.fail(r, "catalog.reference", "Unknown reference", "A reference begins with var, local, path or server; a text needs quotes.%s", hint)
-	case state == rootServer && !v.servers:
-		v.fail(r, "catalog.reference", "Server reference not allowed here", "References to servers belong into the tools of an agent.")
-	case state == rootServer:
+		v.fail(r, "catalog.reference", "Unknown reference", "A reference begins with %s or %s; a text needs quotes.%s", strings.Join(roots[:5], ", "), roots[5], hint)
+	case state == rootItem && !v.servers:
+		v.fail(r, "catalog.reference", "Reference not allowed here", "References to servers and toolsets belong into agents, toolsets and locals.")
+	case state == rootItem && root == "server":
 		v.server(t, r)
+	case state == rootItem:
+		v.toolset(t, r)
+	case state == rootEach && v.w.each == nil:
+		v.fail(r, "catalog.reference", "Reference not allowed here", "each.key and each.value have a meaning in a server with for_each only.")
+	case state == rootEach:
+		if name, ok := stepName(t, 1); !ok || name != "key" && name != "value" {
+			v.fail(r, "catalog.reference", "Unknown reference", "Write each.key or each.value.")
+		}
 	default:
 		name, ok := stepName(t, 1)
 		if !ok {
@@ -149,6 +159,10 @@ func (v *useWalker) named(root, name string, r hcl.Range) {
 			v.unknown("local", root, name, keys(v.l.locals), r)
 			return
 		}
+		if !v.l.evaluate(x) {
+			v.u.ok = false
+			return
+		}
 		v.u.locals = append(v.u.locals, name)
 		if x.secret {
 			v.u.secrets = append(v.u.secrets, "local."+name)
@@ -166,66 +180,6 @@ func (v *useWalker) unknown(what, root, name string, known []string, r hcl.Range
 		hint = fmt.Sprintf(" Did you mean %s.%s?", root, s)
 	}
 	v.fail(r, "catalog.reference", "Unknown reference", "There is no %s %s.%s", what, diag.Quote(name, maxShownWord), hint)
-}
-
-// server checks a reference server.LABEL or server.LABEL.tool.NAME against what is declared.
-func (v *useWalker) server(t hcl.Traversal, r hcl.Range) {
-	label, ok := stepName(t, 1)
-	if !ok {
-		v.fail(r, "catalog.reference", "Incomplete reference", "Write server.LABEL.tool.NAME, or server.LABEL for every tool declared on it.")
-		return
-	}
-	s := v.l.servers[label]
-	if s == nil {
-		hint := ""
-		if near := nearest(label, keys(v.l.servers)); near != "" {
-			hint = " Did you mean " + v.nearestItem(t, near) + "?"
-		}
-		v.fail(r, "catalog.reference", "Unknown reference", "There is no server %s.%s", diag.Quote(label, maxShownWord), hint)
-		return
-	}
-	v.u.servers = append(v.u.servers, t)
-	if len(t) < 3 {
-		return
-	}
-	kind, ok := stepName(t, 2)
-	switch {
-	case ok && (kind == "prompt" || kind == "resource" || kind == "resource_template"):
-		v.fail(r, "catalog.unsupported", "Reference not supported", "References to a %s are not supported by this version of mcpcat.", kind)
-		return
-	case ok && (kind == "address" || kind == "label"):
-		return
-	case !ok || kind != "tool":
-		v.fail(r, "catalog.reference", "Unknown reference", "Behind server.%s stands .tool and the name of a tool.", label)
-		return
-	}
-	if len(t) < 4 {
-		return
-	}
-	name, ok := stepName(t, 3)
-	if !ok || slices.ContainsFunc(s.Tools, func(d ToolDecl) bool { return d.Name == name }) {
-		return
-	}
-	var names []string
-	for _, d := range s.Tools {
-		names = append(names, d.Name)
-	}
-	hint := fmt.Sprintf(" Add it to the tools of server.%s.", label)
-	if near := nearest(name, names); near != "" {
-		hint = fmt.Sprintf(" Did you mean %s?", diag.Escape(addr.Item{Server: s.Addr, Kind: addr.Tool, Name: near}.String()))
-	}
-	v.fail(r, "catalog.reference", "Unknown reference", "server.%s declares no tool %s.%s", label, diag.Quote(name, maxShownWord), hint)
-}
-
-// nearestItem is the reference t with the label replaced, as far as that exists.
-func (v *useWalker) nearestItem(t hcl.Traversal, label string) string {
-	s := v.l.servers[label]
-	if kind, ok := stepName(t, 2); len(t) >= 4 && ok && kind == "tool" {
-		if name, ok := stepName(t, 3); ok && slices.ContainsFunc(s.Tools, func(d ToolDecl) bool { return d.Name == name }) {
-			return diag.Escape(addr.Item{Server: s.Addr, Kind: addr.Tool, Name: name}.String())
-		}
-	}
-	return s.Addr.String()
 }
 
 // stepName returns the name in step i of a traversal, written as .name or ["name"].
@@ -268,7 +222,13 @@ func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value,
 		"path": cty.ObjectVal(map[string]cty.Value{"catalog": cty.StringVal(".")}),
 	}
 	if len(u.servers) > 0 {
-		scope["server"] = l.serverScope()
+		scope["server"] = scopeOf(u.servers, func(n string) cty.Value { return l.servers[n].value })
+	}
+	if len(u.toolsets) > 0 {
+		scope["toolset"] = scopeOf(u.toolsets, func(n string) cty.Value { return l.toolsets[n].value })
+	}
+	if w.each != nil {
+		scope["each"] = cty.ObjectVal(map[string]cty.Value{"key": w.each.key, "value": w.each.value})
 	}
 	l.budget.meter(e, func(t hcl.Traversal) int {
 		name, _ := stepName(t, 1)
@@ -277,6 +237,8 @@ func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value,
 			return valueSize(vars[name])
 		case "local":
 			return valueSize(locals[name])
+		case "each":
+			return valueSize(w.each.value)
 		}
 		return 1
 	})
@@ -314,4 +276,13 @@ func scrub(detail string, about ...hcl.Expression) string {
 		})
 	}
 	return detail
+}
+
+// scopeOf is an object of the values of the names that an expression refers to.
+func scopeOf(names []string, value func(string) cty.Value) cty.Value {
+	out := map[string]cty.Value{}
+	for _, n := range names {
+		out[n] = value(n)
+	}
+	return cty.ObjectVal(out)
 }

@@ -182,7 +182,7 @@ func (a Argument) notYet() Argument {
 var serverBlock = &BlockType{
 	Type: "server", Labels: []string{"NAME"}, Repeated: true, Summary: "an MCP server and what is pinned of it",
 	Arguments: []Argument{
-		{Name: "for_each", Type: "set(string) or map", Summary: "one server for each element, server.NAME[\"KEY\"]", later: true},
+		{Name: "for_each", Type: "set(string) or map", Summary: "one server for each element, server.NAME[\"KEY\"]"},
 		{Name: "name", Type: "string", Default: "the label", Summary: "prefix of exposed names"},
 		descriptionArgument,
 		enabledArgument.saying("false: the server is not contacted, its pins stay, and no agent has anything of it"),
@@ -190,9 +190,9 @@ var serverBlock = &BlockType{
 		recheckArgument.notYet().saying("as in gate, for this server"),
 		{Name: "isolation", Type: "string", Values: []string{"shared", "agent"}, Default: `"shared"`, Summary: "whether agents share one session or each has its own", later: true},
 		{Name: "tools", Type: "list(string)", Summary: "tools by name, byte for byte; * stands for any characters, and what matches is pinned by name"},
-		{Name: "prompts", Type: "list(string)", Summary: "prompts by name; * as in tools", later: true},
-		{Name: "resources", Type: "list(string)", Summary: "resources by URI; * as in tools", later: true},
-		{Name: "resource_templates", Type: "list(string)", Summary: "resource templates as the server writes them", later: true},
+		{Name: "prompts", Type: "list(string)", Summary: "prompts by name; * as in tools"},
+		{Name: "resources", Type: "list(string)", Summary: "resources by URI; * as in tools"},
+		{Name: "resource_templates", Type: "list(string)", Summary: "resource templates as the server writes them"},
 	},
 	Blocks: []*BlockType{httpBlock, stdioBlock, expectBlock, timeoutsBlock, limitsBlock, toolBlock},
 }
@@ -255,11 +255,11 @@ var expectBlock = &BlockType{Type: "expect", later: true, Summary: "what the ser
 }}
 
 var toolBlock = &BlockType{
-	Type: "tool", later: true, Labels: []string{"TOOL"}, Repeated: true, Summary: "a tool that needs more than its name",
+	Type: "tool", Labels: []string{"TOOL"}, Repeated: true, Summary: "a tool that needs more than its name",
 	Arguments: []Argument{
-		{Name: "as", Type: "string", Default: "SERVER__TOOL", Summary: "name that agents see", later: true},
-		descriptionArgument.notYet(),
-		enabledArgument.notYet().saying("false: the pin stays, and no agent has the tool"),
+		{Name: "as", Type: "string", Default: "SERVER__TOOL", Summary: "name that agents see"},
+		descriptionArgument,
+		enabledArgument.saying("false: the pin stays, and no agent has the tool"),
 		policyArgument,
 	},
 	Blocks: []*BlockType{inputBlock, outputBlock},
@@ -301,14 +301,14 @@ var inputBlock = &BlockType{
 func itemLists(of string) []Argument {
 	return []Argument{
 		{Name: "tools", Type: "list(reference)", Summary: "tools " + of + ": server.NAME.tool.TOOL, or server.NAME for all that are declared on it"},
-		{Name: "prompts", Type: "list(reference)", Summary: "prompts " + of, later: true},
-		{Name: "resources", Type: "list(reference)", Summary: "resources " + of, later: true},
-		{Name: "resource_templates", Type: "list(reference)", Summary: "resource templates " + of, later: true},
+		{Name: "prompts", Type: "list(reference)", Summary: "prompts " + of},
+		{Name: "resources", Type: "list(reference)", Summary: "resources " + of},
+		{Name: "resource_templates", Type: "list(reference)", Summary: "resource templates " + of},
 	}
 }
 
 var toolsetBlock = &BlockType{
-	Type: "toolset", later: true, Labels: []string{"NAME"}, Repeated: true, Summary: "a named list of tools, prompts and resources",
+	Type: "toolset", Labels: []string{"NAME"}, Repeated: true, Summary: "a named list of tools, prompts and resources",
 	Arguments: append([]Argument{descriptionArgument}, itemLists("of the set")...),
 }
 
@@ -317,14 +317,14 @@ var agentBlock = &BlockType{
 	Arguments: slices.Concat([]Argument{
 		descriptionArgument,
 		{Name: "names", Type: "string", Values: []string{NamesPrefixed, NamesPlain}, Default: `"prefixed"`, Summary: "whether exposed names begin with the server's"},
-		{Name: "toolsets", Type: "list(reference)", Summary: "toolsets whose items the agent has", later: true},
+		{Name: "toolsets", Type: "list(reference)", Summary: "toolsets whose items the agent has"},
 	}, itemLists("that the agent has"), []Argument{
-		{Name: "deny", Type: "list(reference)", Summary: "items and servers that are taken away last", later: true},
-		{Name: "instructions", Type: "bool", Default: "false", Summary: "whether the pinned instructions of its servers are passed on", later: true},
-		{Name: "input_requests", Type: "list(string)", Values: []string{"form", "url", "sampling", "roots"}, Summary: "requests for input that servers may put to the agent", later: true},
-		{Name: "completion", Type: "bool", Default: "false", Summary: "whether the agent may ask for completions", later: true},
-		{Name: "rate", Type: "string", Summary: "calls in a time, such as \"60/1m\"", later: true},
-		{Name: "concurrency", Type: "number", Summary: "calls at a time", later: true},
+		{Name: "deny", Type: "list(reference)", Summary: "items and servers that are taken away last"},
+		{Name: "instructions", Type: "bool", Default: "false", Summary: "whether the pinned instructions of its servers are passed on"},
+		{Name: "input_requests", Type: "list(string)", Values: []string{"form", "url", "sampling", "roots"}, Summary: "requests for input that servers may put to the agent"},
+		{Name: "completion", Type: "bool", Default: "false", Summary: "whether the agent may ask for completions"},
+		{Name: "rate", Type: "string", Summary: "calls in a time, such as \"60/1m\""},
+		{Name: "concurrency", Type: "number", Summary: "calls at a time"},
 	}),
 	Blocks: []*BlockType{{
 		Type: "tool", later: true, Labels: []string{"ADDRESS"}, Repeated: true, Summary: "a tool that is narrowed further for this agent", Blocks: []*BlockType{inputBlock},

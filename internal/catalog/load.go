@@ -65,16 +65,17 @@ type loader struct {
 	variables map[string]*variable
 	locals    map[string]*local
 	order     []*variable // as declared
-	servers   map[string]*Server
-	funcs     map[string]function.Function
-	budget    *budget
-	scope     cty.Value // of server, once it is needed
-	secrets   []secret.String
-	named     []*File // that the catalog names, private keys left out
+	servers   map[string]*serverNode
+	// serverOrder are their labels as declared.
+	serverOrder []string
+	toolsets    map[string]*toolsetNode
+	path        []string // what is being evaluated, for visit
+	funcs       map[string]function.Function
+	budget      *budget
+	secrets     []secret.String
+	named       []*File // that the catalog names, private keys left out
 	// envAllowed are the names that env may be asked for in the expression being evaluated: those that made it secret.
 	envAllowed []string
-	// brokenServers tells that a server block has errors.
-	brokenServers bool
 }
 
 func newLoader(o Options) *loader {
@@ -84,15 +85,22 @@ func newLoader(o Options) *loader {
 		sources:   map[string]*source{},
 		variables: map[string]*variable{},
 		locals:    map[string]*local{},
-		servers:   map[string]*Server{},
+		servers:   map[string]*serverNode{},
+		toolsets:  map[string]*toolsetNode{},
 		budget:    &budget{steps: maxSteps, bytes: maxWorkBytes},
 	}
 	l.funcs = l.functions()
 	return l
 }
 
-// where names the block around a diagnostic.
-type where struct{ context, address string }
+// where is the block in which an expression stands: its name for diagnostics, and what it adds to the scope.
+type where struct {
+	context, address string
+	each             *each
+}
+
+// each is the element of for_each that a server block is evaluated for.
+type each struct{ key, value cty.Value }
 
 func (l *loader) load() {
 	catalogs, values := l.files()
@@ -112,6 +120,12 @@ func (l *loader) load() {
 	for _, b := range blocks["locals"] {
 		l.declareLocals(b)
 	}
+	for _, b := range blocks["server"] {
+		l.declareServer(b)
+	}
+	for _, b := range blocks["toolset"] {
+		l.declareToolset(b)
+	}
 	// Without the values that names stand for, everything that uses them would be reported as wrong.
 	if l.errors > before {
 		return
@@ -119,16 +133,24 @@ func (l *loader) load() {
 	if l.values(values); l.errors > before {
 		return
 	}
-	if l.evaluateLocals(); l.errors > before {
-		return
+	// What the rest refers to is evaluated when it is needed, in whatever order it was written.
+	for _, name := range keys(l.locals) {
+		l.evaluate(l.locals[name])
 	}
-	before = l.errors
 	l.readSettings(l.settings)
-	for _, b := range blocks["server"] {
-		l.readServer(b)
+	for _, label := range l.serverOrder {
+		l.surface(l.servers[label])
+	}
+	slices.SortFunc(l.cat.Servers, func(a, b *Server) int { return a.Addr.Compare(b.Addr) })
+	for _, label := range l.serverOrder {
+		for _, i := range l.servers[label].instances {
+			l.readServer(i)
+		}
 	}
 	l.checkServerNames()
-	l.brokenServers = l.errors > before
+	for _, name := range keys(l.toolsets) {
+		l.readToolset(l.toolsets[name])
+	}
 	for _, b := range blocks["agent"] {
 		l.readAgent(b)
 	}
@@ -145,9 +167,12 @@ func (l *loader) load() {
 
 func (l *loader) finish(read []*source) {
 	l.cat.Digest = configDigest(append(read, l.namedSources()...))
-	slices.SortFunc(l.cat.Servers, func(a, b *Server) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(l.cat.Toolsets, func(a, b *Toolset) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(l.cat.Agents, func(a, b *Agent) int { return strings.Compare(a.Name, b.Name) })
 	for _, s := range l.cat.Servers {
+		for i := range s.Tools {
+			s.Tools[i].block, s.Tools[i].at = nil, where{}
+		}
 		if s.HTTP != nil {
 			l.secrets = append(l.secrets, s.HTTP.decoded()...)
 		}
@@ -314,18 +339,36 @@ func suggest(name string, candidates, right []string) string {
 	return " Known here: " + strings.Join(right, ", ") + "."
 }
 
-// nearest returns the candidate that is at most two edits, or a third of name's length, away; "" if there is none.
+// nearest returns the candidate that is at most two edits, or a third of name's length, away; "" if there is none. Two
+// letters that changed places are one edit.
 func nearest(name string, candidates []string) string {
-	if len(name) > 4*maxShownWord {
+	if name == "" || len(name) > 4*maxShownWord {
 		return ""
 	}
-	best, bestDistance := "", max(min(len(name)-1, 2), len(name)/3)+1
+	best, bestDistance := "", max(min(len(name)-1, 2), len(name)/3, 1)+1
 	for _, c := range candidates {
-		if d := levenshtein.Distance(name, c, nil); d < bestDistance {
+		d := levenshtein.Distance(name, c, nil)
+		if d == 2 && swapped(name, c) {
+			d = 1
+		}
+		if d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
 	return best
+}
+
+// swapped reports whether a is b with two neighbours exchanged.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) - 1 {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
 }
 
 func keys[V any](m map[string]V) []string {

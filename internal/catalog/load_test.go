@@ -123,16 +123,39 @@ func dump(c *Catalog) string {
 			fmt.Fprintf(&b, "  secrets %s\n", strings.Join(refs, ", "))
 		}
 		for _, d := range s.Tools {
-			fmt.Fprintf(&b, "  tool %q %s\n", d.Name, d.Range)
+			fmt.Fprintf(&b, "  tool %q %s%s%s\n", d.Name, d.Range, prefixed(" as ", d.As), prefixed(" disabled=", strings.TrimPrefix(fmt.Sprint(d.Disabled), "false")))
 		}
+		for _, k := range kinds[1:] {
+			for _, d := range s.items(k) {
+				fmt.Fprintf(&b, "  %s %q %s\n", k, d.Name, d.Range)
+			}
+		}
+		for _, p := range s.Patterns {
+			fmt.Fprintf(&b, "  %s pattern %q %s\n", p.Kind, p.Text, p.Range)
+		}
+	}
+	for _, t := range c.Toolsets {
+		fmt.Fprintf(&b, "toolset.%s %d grants %s\n", t.Name, len(t.grants), t.Range)
 	}
 	for _, a := range c.Agents {
 		fmt.Fprintf(&b, "agent.%s names=%s\n", a.Name, a.Names)
-		for _, e := range a.Tools {
-			fmt.Fprintf(&b, "  %s = %s\n", e.Name, e.Item)
+		if a.Instructions || a.Completion || a.InputRequests != nil || a.Rate != nil || a.Concurrency > 0 {
+			fmt.Fprintf(&b, "  instructions=%v completion=%v input_requests=%v rate=%+v concurrency=%d\n", a.Instructions, a.Completion, a.InputRequests, a.Rate, a.Concurrency)
+		}
+		for _, k := range kinds {
+			for _, e := range *a.exposedTo(k) {
+				fmt.Fprintf(&b, "  %s = %s\n", e.Name, e.Item)
+			}
 		}
 	}
 	return b.String()
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
 }
 
 func rendered(t *testing.T, c *Catalog, list diag.List) string {

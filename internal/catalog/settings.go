@@ -212,7 +212,7 @@ func (l *loader) readTimeouts(b *hclsyntax.Block, outer where, base Timeouts) Ti
 	if b == nil {
 		return base
 	}
-	c := l.contents(b.Body, where{outer.context + ", timeouts", outer.address}, timeoutsBlock)
+	c := l.contents(b.Body, outer.inside("timeouts"), timeoutsBlock)
 	for name, to := range map[string]*time.Duration{"connect": &base.Connect, "discover": &base.Discover, "list": &base.List, "call": &base.Call} {
 		if d, ok := c.duration(name, time.Millisecond, MaxTimeout); ok {
 			*to = d
@@ -222,7 +222,12 @@ func (l *loader) readTimeouts(b *hclsyntax.Block, outer where, base Timeouts) Ti
 }
 
 // inside is the context of a block within another.
-func (c *contents) inside(name string) where { return where{c.w.context + ", " + name, c.w.address} }
+func (c *contents) inside(name string) where { return c.w.inside(name) }
+
+func (w where) inside(name string) where {
+	w.context += ", " + name
+	return w
+}
 
 // exprRange is the place of an argument's value, or of the body if the argument is absent.
 func (c *contents) exprRange(name string) hcl.Range {

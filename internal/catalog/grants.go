@@ -1,0 +1,229 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
+)
+
+// grant is one entry of a list of references: an item, or a server for everything of the list's kind that is declared on
+// it, what its patterns match included.
+type grant struct {
+	server addr.Server
+	kind   addr.Kind
+	name   string // "" for a server
+	at     diag.Range
+}
+
+func (g grant) item() addr.Item { return addr.Item{Server: g.server, Kind: g.kind, Name: g.name} }
+
+// readGrants evaluates a list of references to items of one kind, or to servers.
+func (l *loader) readGrants(c *contents, k addr.Kind) []grant {
+	name := listName(k)
+	a := c.args[name]
+	if a == nil {
+		return nil
+	}
+	v, ok := l.references(c, name, a)
+	if !ok {
+		return nil
+	}
+	out := newGrants(l, c, name, a)
+	out.each(v, func(e cty.Value, at hcl.Range, i int) {
+		what := strings.ReplaceAll(string(k), "_", " ")
+		if !out.takeItem(e, at, i, k) && !out.takeServer(e, at, k) {
+			out.wrong(e, at, i, "a reference to a "+what+" or a server")
+		}
+	})
+	return out.list
+}
+
+// readDeny evaluates deny: references to items of every kind, and to servers and toolsets for everything of them.
+func (l *loader) readDeny(c *contents) []grant {
+	a := c.args["deny"]
+	if a == nil {
+		return nil
+	}
+	v, ok := l.references(c, "deny", a)
+	if !ok {
+		return nil
+	}
+	out := newGrants(l, c, "deny", a)
+	out.each(v, func(e cty.Value, at hcl.Range, i int) {
+		if out.takeItem(e, at, i, "") {
+			return
+		}
+		if t := l.toolsetOf(e); t != nil {
+			out.list = append(out.list, t.grants...)
+			return
+		}
+		found := false
+		for _, k := range kinds {
+			found = out.takeServer(e, at, k) || found
+		}
+		if !found {
+			out.wrong(e, at, i, "a reference to an item, a server or a toolset")
+		}
+	})
+	return out.list
+}
+
+// readToolsets evaluates the list of toolsets of an agent.
+func (l *loader) readToolsets(c *contents) []grant {
+	a := c.args["toolsets"]
+	if a == nil {
+		return nil
+	}
+	v, ok := l.references(c, "toolsets", a)
+	if !ok {
+		return nil
+	}
+	out := newGrants(l, c, "toolsets", a)
+	out.each(v, func(e cty.Value, at hcl.Range, i int) {
+		t := l.toolsetOf(e)
+		if t == nil {
+			out.wrong(e, at, i, "a reference to a toolset")
+			return
+		}
+		for _, g := range t.grants {
+			g.at = l.sources[at.Filename].rangeOf(at)
+			out.list = append(out.list, g)
+		}
+	})
+	return out.list
+}
+
+// references evaluates a list in which references to servers and toolsets may stand.
+func (l *loader) references(c *contents, name string, a *hclsyntax.Attribute) (cty.Value, bool) {
+	v, u, ok := l.eval(a.Expr, c.w, true)
+	if !ok || !l.public(name, a.Expr.Range(), c.w, u) || v.IsNull() {
+		return cty.NilVal, false
+	}
+	if !isSequence(v.Type()) {
+		c.wrongType(name, a.Expr.Range(), v, "a list of references")
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+// grants collects the entries of one list.
+type grants struct {
+	l    *loader
+	c    *contents
+	name string
+	expr hclsyntax.Expression
+	list []grant
+}
+
+func newGrants(l *loader, c *contents, name string, a *hclsyntax.Attribute) *grants {
+	return &grants{l: l, c: c, name: name, expr: a.Expr}
+}
+
+// each calls f for every element with its place.
+func (g *grants) each(v cty.Value, f func(e cty.Value, at hcl.Range, i int)) {
+	ranges := elementRanges(g.expr)
+	i := 0
+	for it := v.ElementIterator(); it.Next(); i++ {
+		_, e := it.Element()
+		at := g.expr.Range()
+		if i < len(ranges) {
+			at = ranges[i]
+		}
+		f(e, at, i)
+	}
+	if i > maxTools {
+		g.l.fail("catalog.limit", "List too long", g.expr.Range(), g.c.w, "%s has %d entries, at most %d are allowed.", g.name, i, maxTools)
+	}
+}
+
+func (g *grants) wrong(e cty.Value, at hcl.Range, i int, want string) {
+	hint := ""
+	switch {
+	case !e.IsNull() && e.Type() == cty.String:
+		hint = " Write the reference without quotes."
+	case !e.IsNull() && isSequence(e.Type()):
+		hint = " Join lists with concat(…)."
+	}
+	if address, ok := addressOf(e); ok {
+		g.l.fail("catalog.reference", "Wrong kind of reference", at, g.c.w, "%s[%d] refers to %s, want %s.", g.name, i, diag.Escape(cutText(address, 256)), want)
+		return
+	}
+	g.l.fail("catalog.type", "Wrong type", at, g.c.w, "%s[%d] is %s, want %s.%s", g.name, i, typeName(e), want, hint)
+}
+
+// takeItem adds the item that e refers to. It reports false if e refers to no item; kind "" takes every kind.
+func (g *grants) takeItem(e cty.Value, at hcl.Range, i int, kind addr.Kind) bool {
+	address, ok := addressOf(e)
+	if !ok {
+		return false
+	}
+	item, err := addr.ParseItem(address)
+	if err != nil {
+		return false
+	}
+	if s := g.l.find(item.Server); s == nil || !slices.Contains(s.declared(item.Kind), item.Name) {
+		g.l.fail("catalog.reference", "Unknown reference", at, g.c.w, "%s[%d] does not refer to something that is declared.", g.name, i)
+		return true
+	}
+	if kind != "" && item.Kind != kind {
+		g.l.fail("catalog.reference", "Wrong kind of reference", at, g.c.w, "%s is a %s. List it in %s.", diag.Escape(item.String()), strings.ReplaceAll(string(item.Kind), "_", " "), listName(item.Kind))
+		return true
+	}
+	g.list = append(g.list, grant{item.Server, item.Kind, item.Name, g.l.sources[at.Filename].rangeOf(at)})
+	return true
+}
+
+// takeServer adds everything of one kind on the server that e refers to, or on all servers of a for_each.
+func (g *grants) takeServer(e cty.Value, at hcl.Range, kind addr.Kind) bool {
+	servers := g.l.serversOf(e)
+	for _, s := range servers {
+		g.list = append(g.list, grant{server: s, kind: kind, at: g.l.sources[at.Filename].rangeOf(at)})
+	}
+	return servers != nil
+}
+
+// serversOf returns the servers that an object of the scope stands for, nil if it is none.
+func (l *loader) serversOf(e cty.Value) []addr.Server {
+	if address, ok := addressOf(e); ok {
+		s, err := addr.ParseServer(address)
+		if err != nil || l.find(s) == nil {
+			return nil
+		}
+		return []addr.Server{s}
+	}
+	if e.IsNull() || !e.IsKnown() || !e.Type().IsObjectType() {
+		return nil
+	}
+	out := []addr.Server{}
+	for it := e.ElementIterator(); it.Next(); {
+		_, x := it.Element()
+		address, ok := addressOf(x)
+		s, err := addr.ParseServer(address)
+		if !ok || err != nil || !s.HasKey || l.find(s) == nil {
+			return nil
+		}
+		out = append(out, s)
+	}
+	if len(out) == 0 && e.LengthInt() == 0 && !e.RawEquals(cty.EmptyObjectVal) {
+		return nil
+	}
+	return out
+}
+
+// addressOf returns the address of an object of the scope.
+func addressOf(v cty.Value) (string, bool) {
+	if v == cty.NilVal || v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute("address") {
+		return "", false
+	}
+	a := v.GetAttr("address")
+	if a.IsNull() || !a.IsKnown() || a.Type() != cty.String {
+		return "", false
+	}
+	return asString(a), true
+}
