@@ -38,7 +38,7 @@ func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return cty.DynamicVal, m.exhausted()
 	}
 	v, diags := m.Expression.Value(ctx)
-	if !diags.HasErrors() && !m.b.spend(valueSize(v)) {
+	if !diags.HasErrors() && !m.b.spend(valueSize(v)) || m.b.steps < 0 || m.b.bytes < 0 { // try and can hide errors
 		return cty.DynamicVal, m.exhausted()
 	}
 	return v, diags
@@ -103,7 +103,7 @@ func (b *budget) meter(e hclsyntax.Expression, sizeOf func(hcl.Traversal) int) {
 	b.topCost = cost(e)
 }
 
-// valueSize is a measure of a value: bytes of text, and 16 for each value; a value beyond maxElements or with a number
+// valueSize is a measure of a value: bytes of text, and 16 for each value inside of it; a value beyond maxElements or with a number
 // of more than a thousand digits counts as larger than every limit.
 func valueSize(v cty.Value) int {
 	m := measure{}
@@ -123,7 +123,9 @@ func (m *measure) add(v cty.Value) {
 	if m.elements++; m.elements > maxElements || m.huge {
 		return
 	}
-	m.bytes += 16
+	if m.elements > 1 {
+		m.bytes += 16
+	}
 	if v == cty.NilVal || !v.IsKnown() || v.IsNull() {
 		return
 	}

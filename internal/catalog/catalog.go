@@ -3,7 +3,7 @@
 //
 // It is the only package that knows HCL and cty: nothing of either leaves it, and wire JSON never enters it, because
 // cty normalises strings. It contacts nothing, starts nothing and writes nothing; it reads the catalog directory and the
-// certificates and keys that a catalog names, and asks Options.Lookup for environment variables. Secrets leave the
+// certificates, keys and secret files that a catalog names, and asks Options.Lookup for environment variables. Secrets leave the
 // evaluator as secret.String with the reference they came from, and no diagnostic, Endpoint or digest contains a secret
 // value.
 //
@@ -35,7 +35,8 @@ type Options struct {
 	Dir string
 	// Lookup returns the value of an environment variable, as os.LookupEnv does. It is asked for MCPCAT_VAR_<name> of
 	// each declared variable, for the names given to env(), and where a server's proxy is that of the environment for the
-	// variables of ProxyVariables, whose credentials become secrets. Nil means that no variable is set.
+	// variables of ProxyVariables, whose credentials become secrets. secret_file needs SecretsDirVariable. Nil means that no
+	// variable is set.
 	Lookup func(name string) (string, bool)
 	// Vars are the values given on the command line, in their order there.
 	Vars []VarSource
@@ -44,7 +45,7 @@ type Options struct {
 	// cannot differ by the environment.
 	Planned []VariableValue
 	// AllowMissingSecrets accepts sensitive variables without a value, unset environment variables in env(), and private
-	// keys that are not there or may not be read; the secrets concerned are then empty. For commands that contact nothing.
+	// keys and files of secret_file() that are not there or may not be read; the secrets concerned are then empty. For commands that contact nothing.
 	AllowMissingSecrets bool
 	// LockPath overrides lock { path }; it obeys the same rules and is relative to the catalog directory.
 	LockPath string
@@ -74,9 +75,9 @@ type VarSource struct {
 type Catalog struct {
 	Dir   string   // as given in Options
 	Files []string // the catalog files read, sorted, relative to Dir
-	// Digest covers the catalog files, the value files in Dir and the certificates that the catalog names: names and
-	// contents, without byte order mark and with CR LF as LF. Files given with -var-file and private keys are not part of
-	// it.
+	// Digest covers the catalog files, the value files in Dir, the certificates that the catalog names and what file()
+	// read: names and contents, without byte order mark and with CR LF as LF. Files given with -var-file, private keys and secret files
+	// are not part of it.
 	Digest digest.Digest
 	// Lock and Mirror are slash-separated paths relative to Dir and inside it.
 	Lock, Mirror string

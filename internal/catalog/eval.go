@@ -37,7 +37,9 @@ type uses struct {
 	toolsets     []string
 	env          []string // names given to env()
 	secrets      []string // the references that make the expression secret, as people write them
-	ok           bool     // every reference and function exists
+	files        []fileUse
+	read         []*File // what a secret expression has from file
+	ok           bool    // every reference and function exists
 }
 
 func (u *uses) secret() bool { return len(u.secrets) > 0 }
@@ -45,7 +47,7 @@ func (u *uses) secret() bool { return len(u.secrets) > 0 }
 // uses analyses an expression and reports what it refers to wrongly. Secrecy is decided here, by reference and before
 // anything is evaluated: marks on values get lost in functions such as can.
 func (l *loader) uses(e hclsyntax.Expression, w where, servers bool) *uses {
-	v := &useWalker{l: l, w: w, servers: servers, u: &uses{ok: true}, bound: map[string]bool{}}
+	v := &useWalker{l: l, w: w, servers: servers, u: &uses{ok: true}, bound: map[string]bool{}, over: map[string][]hclsyntax.Expression{}}
 	nodes(e, func(n hclsyntax.Node) {
 		if f, ok := n.(*hclsyntax.ForExpr); ok {
 			v.bind(f.KeyVar, f)
@@ -84,7 +86,8 @@ type useWalker struct {
 	w       where
 	servers bool
 	u       *uses
-	bound   map[string]bool // variables of for expressions
+	bound   map[string]bool                   // variables of for expressions
+	over    map[string][]hclsyntax.Expression // what they run over
 }
 
 func (v *useWalker) fail(r hcl.Range, code, summary, format string, args ...any) {
@@ -100,6 +103,7 @@ func (v *useWalker) bind(name string, f *hclsyntax.ForExpr) {
 		v.fail(f.OpenRange, "catalog.reference", "Variable hides a name of the language", "A for expression may not call its variable %q.", name)
 	}
 	v.bound[name] = true
+	v.over[name] = append(v.over[name], f.CollExpr)
 }
 
 func (v *useWalker) traversal(t hcl.Traversal) {
@@ -209,6 +213,9 @@ func (l *loader) eval(e hclsyntax.Expression, w where, servers bool) (cty.Value,
 }
 
 func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value, bool) {
+	if !l.readFiles(u, w) {
+		return cty.NilVal, false
+	}
 	vars := map[string]cty.Value{}
 	for _, n := range u.vars {
 		vars[n] = l.variables[n].value

@@ -73,6 +73,7 @@ func TestDocumentedSyntax(t *testing.T) {
 		body := string(text[f[2]:f[3]])
 		line := bytes.Count(text[:f[0]], []byte("\n")) + 1
 		files := one(body)
+		files["texts/handbook.txt"] = "How we work.\n"
 		files["tls/acme-ca.pem"], files["tls/mcpcat.pem"] = fixtures["tls/ca.pem"], fixtures["tls/chain.pem"]
 		c, list := Load(Options{Dir: writeFiles(t, files), AllowMissingSecrets: true, Version: "0.1.0"})
 		if code, isError := strings.CutPrefix(strings.SplitN(body, "\n", 2)[0], "# error: "); isError {

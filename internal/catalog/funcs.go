@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/ext/customdecode"
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -24,13 +25,14 @@ const (
 
 var errTooLarge = errors.New("the result would be too large")
 
-// functions returns the functions of the language. None of them reads a clock, a file or the network; env asks
-// Options.Lookup. Arguments and results are charged to the budget, and functions that can blow up a small argument
+// functions returns the functions of the language. None of them reads a clock or the network; env asks Options.Lookup, file
+// and secret_file read files. Arguments and results are charged to the budget, and functions that can blow up a small argument
 // refuse to before they begin.
 func (l *loader) functions() map[string]function.Function {
 	out := map[string]function.Function{
-		"try": tryfunc.TryFunc, "can": tryfunc.CanFunc, // they evaluate their arguments themselves
-		"env": l.envFunc(),
+		"try": tryFunc, "can": tryfunc.CanFunc, // they evaluate their arguments themselves
+		"env": l.envFunc(), "file": l.bounded(l.fileFunc(), nil), "secret_file": l.bounded(l.secretFileFunc(), nil),
+		"sensitive": l.sensitiveFunc(),
 	}
 	plain := map[string]function.Function{
 		"upper": stdlib.UpperFunc, "lower": stdlib.LowerFunc, "trim": stdlib.TrimFunc, "trimprefix": stdlib.TrimPrefixFunc,
@@ -236,6 +238,42 @@ func (l *loader) envFunc() function.Function {
 		},
 	})
 }
+
+// sensitiveFunc is sensitive(V): V itself. That the call is there makes the expression secret.
+func (l *loader) sensitiveFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true}},
+		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			l.secrets = secretsIn(l.secrets, args[0], "sensitive")
+			return args[0], nil
+		},
+	})
+}
+
+// tryFunc is tryfunc.TryFunc, which evaluates its arguments twice and so takes exponentially long when it is nested.
+var tryFunc = function.New(&function.Spec{
+	VarParam: &function.Parameter{Name: "expressions", Type: customdecode.ExpressionClosureType},
+	Type:     function.StaticReturnType(cty.DynamicPseudoType),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if len(args) == 0 {
+			return cty.NilVal, errors.New("at least one argument is required")
+		}
+		why := ""
+		for _, arg := range args {
+			v, diags := customdecode.ExpressionClosureFromVal(arg).Value()
+			if diags.HasErrors() {
+				why = diags[0].Summary
+				continue
+			}
+			if !v.IsWhollyKnown() {
+				return cty.DynamicVal, nil // what is known later may choose another argument
+			}
+			return v, nil
+		}
+		return cty.NilVal, fmt.Errorf("no expression succeeded, the last one because of: %s", why)
+	},
+})
 
 // quantifier is alltrue or anytrue: whether every, or some, element is true.
 func quantifier(all bool) function.Function {

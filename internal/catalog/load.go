@@ -74,6 +74,8 @@ type loader struct {
 	budget      *budget
 	secrets     []secret.String
 	named       []*File // that the catalog names, private keys left out
+	// texts are the files that file was asked for, secretTexts those of secret_file, by path.
+	texts, secretTexts map[string]textFile
 	// envAllowed are the names that env may be asked for in the expression being evaluated: those that made it secret.
 	envAllowed []string
 }
@@ -87,7 +89,8 @@ func newLoader(o Options) *loader {
 		locals:    map[string]*local{},
 		servers:   map[string]*serverNode{},
 		toolsets:  map[string]*toolsetNode{},
-		budget:    &budget{steps: maxSteps, bytes: maxWorkBytes},
+		texts:     map[string]textFile{}, secretTexts: map[string]textFile{},
+		budget: &budget{steps: maxSteps, bytes: maxWorkBytes},
 	}
 	l.funcs = l.functions()
 	return l
@@ -456,6 +459,10 @@ func (l *loader) addHCL(diags hcl.Diagnostics, w where, expr hclsyntax.Expressio
 		detail := "The expression refers to a secret, so the reason is not shown."
 		if !secret {
 			detail = diag.Escape(cutText(scrub(d.Detail, d.Expression, expr), 1024))
+		}
+		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok && isFileError(call.FunctionCallError()) {
+			l.fail("catalog.file", "File cannot be read", r, w, "%s.", upperFirst(call.FunctionCallError().Error()))
+			continue
 		}
 		code := "catalog.expression"
 		if d.Summary == exhaustedSummary {

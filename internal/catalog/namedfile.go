@@ -59,7 +59,7 @@ func PathFault(p string) string {
 // readNamed reads a regular file of at most MaxNamedFileBytes. A relative path is opened beneath dir and does not leave
 // it, whatever links are on the way.
 func readNamed(dir, path string) ([]byte, fs.FileInfo, error) {
-	stat, open := os.Stat, os.Open
+	stat, open := os.Stat, os.OpenFile
 	if !filepath.IsAbs(path) {
 		if dir == "" {
 			dir = "."
@@ -69,7 +69,7 @@ func readNamed(dir, path string) ([]byte, fs.FileInfo, error) {
 			return nil, nil, err
 		}
 		defer root.Close() //nolint:errcheck // only read through
-		stat, open = root.Stat, root.Open
+		stat, open = root.Stat, root.OpenFile
 	}
 	info, err := stat(path) // before it is opened: opening a named pipe waits for a writer
 	if err == nil && !info.Mode().IsRegular() {
@@ -78,12 +78,15 @@ func readNamed(dir, path string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := open(path)
+	f, err := open(path, os.O_RDONLY|nonblock, 0) // it may be another file by now
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	if info, err = f.Stat(); err != nil {
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	text, err := readBounded(f, MaxNamedFileBytes)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -49,12 +50,17 @@ func (l *loader) refText(e hclsyntax.Expression, u *uses, w where) string {
 			name, _ := literalText(x.Args[0]) // checked by uses
 			return fmt.Sprintf("env(%q)", name)
 		}
+		if x.Name == "secret_file" && len(x.Args) == 1 {
+			if path, _, ok := l.eval(x.Args[0], w, false); ok && !path.IsNull() && path.Type() == cty.String {
+				return secretFileRef(asString(path))
+			}
+		}
 	case *hclsyntax.TemplateExpr:
 		if s, ok := l.refTemplate(x, w); ok {
 			return s
 		}
 	}
-	return l.refSource(e, u)
+	return l.refSource(e, u, w)
 }
 
 // refTemplate writes a template with its plain parts evaluated.
@@ -84,21 +90,48 @@ func (l *loader) refTemplate(t *hclsyntax.TemplateExpr, w where) (string, bool) 
 	return b.String(), true
 }
 
+func quoteText(s string) string { return `"` + quoteInside(s) + `"` }
+
+// sourceText is the source at r, formatted, with the texts and numbers inside of the secret ranges left out.
+func (l *loader) sourceText(r hcl.Range, secret []hcl.Range) string {
+	s := l.sources[r.Filename]
+	if s == nil || s.hidden || r.End.Byte > len(s.text) {
+		return "expression"
+	}
+	text := []byte("x = ")
+	at := r.Start.Byte
+	for _, t := range s.tokens {
+		switch t.Type {
+		case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenNumberLit:
+			if at <= t.Range.Start.Byte && t.Range.End.Byte <= r.End.Byte && within(secret, t.Range) {
+				text = append(append(text, s.text[at:t.Range.Start.Byte]...), ellipsis...)
+				at = t.Range.End.Byte
+			}
+		}
+	}
+	text = append(text, s.text[at:r.End.Byte]...)
+	return strings.TrimSpace(strings.TrimPrefix(string(hclwrite.Format(text)), "x = "))
+}
+
 // quoteInside escapes s for the inside of a quoted text.
 func quoteInside(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "${", "$${", "%{", "%%{").Replace(s)
 }
 
 // refSource is the expression as written, formatted, and what its names stand for.
-func (l *loader) refSource(e hclsyntax.Expression, u *uses) string {
-	r := e.Range()
-	text := "expression"
-	if s := l.sources[r.Filename]; s != nil && !s.hidden && r.End.Byte <= len(s.text) {
-		text = strings.TrimSpace(strings.TrimPrefix(string(hclwrite.Format(append([]byte("x = "), s.text[r.Start.Byte:r.End.Byte]...))), "x = "))
-	}
+func (l *loader) refSource(e hclsyntax.Expression, u *uses, w where) string {
+	secret := hidden(e)
+	text := l.sourceText(e.Range(), secret)
+	shown := map[string]bool{}
+	nodes(e, func(n hclsyntax.Node) {
+		if t, ok := n.(*hclsyntax.ScopeTraversalExpr); ok && !within(secret, t.Range()) {
+			name, _ := stepName(t.Traversal, 1)
+			shown[t.Traversal.RootName()+"."+name] = true
+		}
+	})
 	var given []string
 	for _, n := range u.vars {
-		if x := l.variables[n]; !x.sensitive {
+		if x := l.variables[n]; !x.sensitive && shown["var."+n] {
 			if raw, err := jsonOf(x.value); err == nil {
 				given = append(given, "var."+n+" = "+string(raw))
 			}
@@ -106,14 +139,32 @@ func (l *loader) refSource(e hclsyntax.Expression, u *uses) string {
 	}
 	for _, n := range u.locals {
 		x := l.locals[n]
-		if x.secret {
+		switch {
+		case !shown["local."+n]:
+		case x.secret:
 			given = append(given, "local."+n+" = "+x.ref)
-		} else if raw, err := jsonOf(x.value); err == nil {
-			given = append(given, "local."+n+" = "+string(raw))
+		default:
+			if raw, err := jsonOf(x.value); err == nil {
+				given = append(given, "local."+n+" = "+string(raw))
+			}
 		}
+	}
+	if len(u.read) == 0 {
+		l.readFiles(u, w) // the expression may be a part of the one that was evaluated
+	}
+	if w.each != nil {
+		for name, v := range map[string]cty.Value{"key": w.each.key, "value": w.each.value} {
+			if raw, err := jsonOf(v); err == nil && shown["each."+name] {
+				given = append(given, "each."+name+" = "+string(raw))
+			}
+		}
+	}
+	for _, f := range u.read {
+		given = append(given, "file("+quoteText(f.Path)+") = "+f.Digest.String())
 	}
 	if len(given) > 0 {
 		slices.Sort(given)
+		given = slices.Compact(given)
 		text += " where " + strings.Join(given, ", ")
 	}
 	return text

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"golang.org/x/text/unicode/norm"
 
@@ -52,14 +53,31 @@ func jsonOf(v cty.Value) (json.RawMessage, error) {
 	return ctyjson.Marshal(v, v.Type())
 }
 
-// secretsIn appends a secret for every text in the value of a sensitive variable.
+// secretsIn appends a secret for every text in a secret value, keys of maps included, and for every number, as it would be
+// written.
 func secretsIn(list []secret.String, v cty.Value, ref string) []secret.String {
 	if v == cty.NilVal || !v.IsWhollyKnown() || v.IsNull() {
 		return list
 	}
 	_ = cty.Walk(v, func(_ cty.Path, e cty.Value) (bool, error) { // the function returns no error
-		if e.Type() == cty.String && e.IsKnown() && !e.IsNull() && asString(e) != "" {
-			list = append(list, secret.New(asString(e), ref))
+		if e.IsNull() {
+			return true, nil
+		}
+		texts := []cty.Value{e}
+		if e.Type().IsMapType() {
+			texts = nil
+			for it := e.ElementIterator(); it.Next(); {
+				k, _ := it.Element()
+				texts = append(texts, k)
+			}
+		}
+		for _, t := range texts {
+			if t.Type() != cty.String && t.Type() != cty.Number {
+				continue
+			}
+			if s, err := convert.Convert(t, cty.String); err == nil && asString(s) != "" {
+				list = append(list, secret.New(asString(s), ref))
+			}
 		}
 		return true, nil
 	})
