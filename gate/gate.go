@@ -125,6 +125,7 @@ func New(c Config) (*Gate, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.Catalog = pinnedNames(c.Catalog, c.Lock, c.Logger)
 	g := &Gate{agent: c.Agent, tools: map[string]*tool{}, log: c.Logger, recheck: c.Catalog.Gate.Recheck}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	dial := upstream.Dialer{Dir: dir, Lookup: c.Lookup, Version: c.Version}
@@ -146,6 +147,23 @@ func New(c Config) (*Gate, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// pinnedNames puts the names that are pinned in place of the patterns of a catalog that they match. What a server offers
+// beside them may match, too; it is unknown until it is pinned.
+func pinnedNames(cat *catalog.Catalog, l *lock.Lock, log *slog.Logger) *catalog.Catalog {
+	names := map[addr.Server]map[addr.Kind][]string{}
+	for _, it := range l.Items {
+		if names[it.Addr.Server] == nil {
+			names[it.Addr.Server] = map[addr.Kind][]string{}
+		}
+		names[it.Addr.Server][it.Addr.Kind] = append(names[it.Addr.Server][it.Addr.Kind], it.Addr.Name)
+	}
+	expanded, warnings := cat.Expand(func(a addr.Server, k addr.Kind) []string { return names[a][k] })
+	for _, w := range warnings {
+		log.Warn(w.Summary, "code", w.Code, "detail", w.Detail)
+	}
+	return expanded
 }
 
 // Tool is a tool as the agent sees it.

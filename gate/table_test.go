@@ -65,6 +65,11 @@ func TestCatalogAndLock(t *testing.T) {
 	o := newOffice(t, tideTable, berthStatus)
 	other := newOffice(t, tideTable, berthStatus)
 	both := o.catalogText("", "tide_table", "berth_status")
+	// patterns declares the tools otherwise and gives agents the whole server.
+	patterns := func(tools string, more ...string) string {
+		text := strings.Replace(both, `  tools = ["tide_table", "berth_status"]`, "  tools = ["+tools+"]\n"+strings.Join(more, "\n"), 1)
+		return strings.ReplaceAll(text, "tools = [server.office.tool.tide_table, server.office.tool.berth_status]", "tools = [server.office]")
+	}
 	cases := []struct {
 		name, catalog string
 		edit          func(*lock.Lock)
@@ -73,6 +78,10 @@ func TestCatalogAndLock(t *testing.T) {
 		{"as applied", both, nil, map[string]Reason{"tide_table": pass, "berth_status": pass}},
 		{"a tool taken away", o.catalogText("", "tide_table"), nil, map[string]Reason{"tide_table": pass, "berth_status": "unknown"}},
 		{"server switched off", strings.Replace(both, "  tools = [", "  enabled = false\n  tools = [", 1), nil, map[string]Reason{"tide_table": "unknown"}},
+		{"patterns in place of names", patterns(`"*_table", "berth_*"`), nil, map[string]Reason{"tide_table": pass, "berth_status": pass}},
+		{"a pattern that matches less than is pinned", patterns(`"tide_*"`), nil, map[string]Reason{"tide_table": pass, "berth_status": "unknown"}},
+		{"a tool denied", strings.Replace(both, "  names = \"plain\"\n", "  names = \"plain\"\n  deny = [server.office.tool.tide_table]\n", 1), nil, map[string]Reason{"tide_table": "unknown", "berth_status": pass}},
+		{"a tool under another name", patterns(`"berth_status"`, `tool "tide_table" { as = "tides" }`), nil, map[string]Reason{"tide_table": "unknown", "tides": Lock, "berth_status": pass}},
 		{"a tool added", o.catalogText("", "tide_table", "berth_status", "close_gate"), nil, map[string]Reason{"tide_table": pass, "close_gate": NotPinned}},
 		{"another endpoint", other.catalogText("", "tide_table", "berth_status"), nil, map[string]Reason{"tide_table": Lock, "berth_status": Lock}},
 		{"another header", o.catalogText(`headers = { "X-Office" = "2" }`, "tide_table", "berth_status"), nil, map[string]Reason{"tide_table": Lock}},

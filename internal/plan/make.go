@@ -40,7 +40,7 @@ type Input struct {
 // belong together: two observations of one server, an observation of another endpoint than the catalog's, a definition
 // that is no JSON.
 func Make(in Input) (*Plan, error) {
-	m, err := compute(in)
+	m, err := compute(in, in.Observed)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func Make(in Input) (*Plan, error) {
 // maker computes a plan and, from the same values, the lock that applying it gives.
 type maker struct {
 	in       Input
-	cat      *catalog.Catalog
-	base     *lock.Lock // never nil
+	cat      *catalog.Catalog // with names in place of patterns
+	base     *lock.Lock       // never nil
 	observed map[addr.Server]*surface.Server
 	plan     *Plan
 	next     *lock.Lock
@@ -61,12 +61,14 @@ type maker struct {
 	schemas  map[string]error // verdicts of callable by the text of a schema
 }
 
-func compute(in Input) (*maker, error) {
+// compute compares everything. matching are the observations that patterns are matched against beside the lock.
+func compute(in Input, matching []surface.Server) (*maker, error) {
 	if in.Catalog == nil {
 		return nil, errors.New("plan without a catalog")
 	}
+	cat, unexposed := expand(in.Catalog, in.Base, matching)
 	m := &maker{
-		in: in, cat: in.Catalog, base: in.Base,
+		in: in, cat: cat, base: in.Base,
 		observed: map[addr.Server]*surface.Server{},
 		next:     &lock.Lock{},
 		items:    map[addr.Item]lock.Item{},
@@ -75,7 +77,7 @@ func compute(in Input) (*maker, error) {
 		plan: &Plan{
 			FormatVersion: FormatVersion, Kind: Kind, MCPCatVersion: in.Version,
 			Config:  Config{Digest: in.Catalog.Digest, Files: slices.Sorted(slices.Values(in.Catalog.Files)), Variables: variables(in.Catalog)},
-			Servers: []Server{}, Changes: []Change{}, Agents: []Agent{}, Diagnostics: diag.List{},
+			Servers: []Server{}, Changes: []Change{}, Agents: []Agent{}, Diagnostics: unexposed,
 		},
 	}
 	if m.base == nil {

@@ -117,16 +117,29 @@ func (p *Plan) derive(base *lock.Lock, cat *catalog.Catalog) (*maker, error) {
 		after[c.Address] = c.After
 		removed[c.Address] = c.After == nil
 	}
+	refuse := func(i int, err error) error {
+		return &MismatchError{What: "the plan was edited", Pointer: fmt.Sprintf("/servers/%d", i), Detail: err.Error()}
+	}
+	place := map[addr.Server]int{}
 	for i := range p.Servers {
-		s, ok, err := observation(&p.Servers[i], base, cat, after, removed)
+		s, ok, err := observation(&p.Servers[i], base, cat)
 		if err != nil {
-			return nil, &MismatchError{What: "the plan was edited", Pointer: fmt.Sprintf("/servers/%d", i), Detail: err.Error()}
+			return nil, refuse(i, err)
 		}
 		if ok {
 			in.Observed = append(in.Observed, s)
+			place[s.Addr] = i
 		}
 	}
-	m, err := compute(in)
+	// What patterns match follows from the lists, and which definitions there are from what is declared.
+	expanded, _ := expand(cat, base, in.Observed)
+	for i := range in.Observed {
+		s := &in.Observed[i]
+		if err := observedTools(s, expanded.Server(s.Addr), base, after, removed); err != nil {
+			return nil, refuse(place[s.Addr], err)
+		}
+	}
+	m, err := compute(in, in.Observed)
 	if err != nil {
 		return nil, &MismatchError{What: "the plan was edited", Detail: err.Error()}
 	}
@@ -148,8 +161,9 @@ func sameDiagnostic(a, b diag.Diagnostic) bool {
 	return a.Severity == b.Severity && a.Code == b.Code && a.Summary == b.Summary && a.Detail == b.Detail && a.Address == b.Address
 }
 
-// observation rebuilds what was observed of a server. What the document does not carry did not change and stands in base.
-func observation(s *Server, base *lock.Lock, cat *catalog.Catalog, after map[string]*Version, removed map[string]bool) (surface.Server, bool, error) {
+// observation rebuilds what was observed of a server, without its tools. What the document does not carry did not change and
+// stands in base.
+func observation(s *Server, base *lock.Lock, cat *catalog.Catalog) (surface.Server, bool, error) {
 	a, err := addr.ParseServer(s.Address)
 	if err != nil {
 		return surface.Server{}, false, err
@@ -176,26 +190,34 @@ func observation(s *Server, base *lock.Lock, cat *catalog.Catalog, after map[str
 	if err := observedSections(&out, s, base); err != nil {
 		return surface.Server{}, false, err
 	}
+	return out, true, nil
+}
+
+// observedTools rebuilds the declared tools that a checked server listed.
+func observedTools(out *surface.Server, decl *catalog.Server, base *lock.Lock, after map[string]*Version, removed map[string]bool) error {
+	if out.Status != surface.Checked {
+		return nil
+	}
 	for _, t := range decl.Tools {
-		item := addr.Item{Server: a, Kind: addr.Tool, Name: t.Name}
+		item := addr.Item{Server: out.Addr, Kind: addr.Tool, Name: t.Name}
 		def, err := observedDefinition(item, base, after, removed)
 		if err != nil {
-			return surface.Server{}, false, fmt.Errorf("%s: %w", item, err)
+			return fmt.Errorf("%s: %w", item, err)
 		}
 		if def == nil {
 			continue
 		}
-		it, err := surface.NewTool(a, def)
+		it, err := surface.NewTool(out.Addr, def)
 		if err != nil {
-			return surface.Server{}, false, fmt.Errorf("%s: %w", item, err)
+			return fmt.Errorf("%s: %w", item, err)
 		}
 		if it.Addr != item {
-			return surface.Server{}, false, fmt.Errorf("%s: the definition is of another tool", item)
+			return fmt.Errorf("%s: the definition is of another tool", item)
 		}
 		out.Tools = append(out.Tools, it)
 	}
 	slices.SortFunc(out.Tools, func(a, b surface.Item) int { return a.Addr.Compare(b.Addr) })
-	return out, true, nil
+	return nil
 }
 
 func observedSections(out *surface.Server, s *Server, base *lock.Lock) error {

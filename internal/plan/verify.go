@@ -87,7 +87,7 @@ type Posture struct {
 //
 // The error is that of Make for input whose parts do not belong together.
 func Verify(in Input) (*Verification, error) {
-	m, err := compute(in)
+	m, err := compute(in, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func Verify(in Input) (*Verification, error) {
 		if err != nil {
 			return nil, err
 		}
-		decl := in.Catalog.Server(a)
+		decl := m.cat.Server(a)
 		vs := VerifyServer{Address: s.Address, Status: s.Status, Error: s.Error, Changes: append([]Leaf{}, s.Changes...)}
 		vs.Changes = append(vs.Changes, s.Differs...)
 		v.Servers = append(v.Servers, vs)
