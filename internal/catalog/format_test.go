@@ -92,8 +92,8 @@ func repository(t testing.TB) (all []written, kinds map[string]int) {
 	return all, kinds
 }
 
-// untidy are well-formed catalogs that are not formatted, and why they must not be.
-var untidy = map[string]string{}
+// untidy is where catalogs stand that must not be formatted: the stories about fmt.
+const untidy = "internal/cli/testdata/script/fmt-"
 
 func TestFormatRepository(t *testing.T) {
 	all, kinds := repository(t)
@@ -103,7 +103,6 @@ func TestFormatRepository(t *testing.T) {
 		}
 	}
 	formatted := 0
-	found := map[string]bool{}
 	for _, w := range all {
 		out, diags := Format(w.where, w.text)
 		if diags.HasErrors() {
@@ -113,15 +112,13 @@ func TestFormatRepository(t *testing.T) {
 			t.Errorf("%s: formatting what was formatted changes it", w.where)
 		}
 		checkKept(t, w.where, w.text, out)
-		switch why, known := untidy[w.where]; {
-		case bytes.Equal(out, w.text) && known:
-			t.Errorf("%s is formatted; take it from the list of those that are not (%s)", w.where, why)
-		case !bytes.Equal(out, w.text) && !known && *update:
+		switch tidy := bytes.Equal(out, w.text); {
+		case tidy, strings.HasPrefix(w.where, untidy):
+		case *update:
 			w.replace(t, out)
-		case !bytes.Equal(out, w.text) && !known:
+		default:
 			t.Errorf("%s is not formatted: go test ./internal/catalog -run TestFormatRepository -update mends it", w.where)
 		}
-		found[w.where] = true
 		formatted++
 		flat := deindent(w.text)
 		back, diags := Format(w.where, flat)
@@ -133,11 +130,6 @@ func TestFormatRepository(t *testing.T) {
 	}
 	if formatted < 60 {
 		t.Errorf("%d catalogs are well-formed, want many more", formatted)
-	}
-	for where := range untidy {
-		if !found[where] {
-			t.Errorf("the list of catalogs that are not formatted has %s, which is not there", where)
-		}
 	}
 }
 

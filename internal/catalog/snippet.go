@@ -74,7 +74,10 @@ type printer struct {
 	chained bool // the last word belongs to a reference that is shown
 }
 
-const ellipsis = "…"
+// Ellipsis stands for texts that are not shown.
+const Ellipsis = "…"
+
+const ellipsis = Ellipsis
 
 func (p *printer) hide() {
 	if !strings.HasSuffix(p.b.String(), ellipsis) {

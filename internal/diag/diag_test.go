@@ -86,6 +86,22 @@ func TestQuote(t *testing.T) {
 	}
 }
 
+func TestDefuse(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{" a\tb" + strings.Repeat(" ", 30) + "c\n", " a\tb" + strings.Repeat(" ", 30) + "c\n"},
+		{" \t::error::x\n", " \t⟨U+003A⟩:error::x\n"},
+		{"+::error::x", "+::error::x"},
+		{" [command]x", " ⟨U+005B⟩command]x"},
+		{"-  # ##vso[x] ##[y]", "-  # ⟨U+0023⟩#vso[x] ⟨U+0023⟩#[y]"},
+		{"a ⟨ü⟩ # b", "a ⟨ü⟩ # b"},
+	}
+	for _, tt := range tests {
+		if got := Defuse(tt.in); got != tt.want {
+			t.Errorf("Defuse(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
 func TestEscapeJSON(t *testing.T) {
 	in := "{\n\t\"a\u200b\": \"\U000e0041 \u2764\ufe0f x\u202e\u007f\u0085\", \"b\": \"é日\"}"
 	got := EscapeJSON([]byte(in))

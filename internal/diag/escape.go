@@ -49,6 +49,22 @@ func Quote(s string, limit int) string {
 	return out
 }
 
+// Defuse makes one line of text that holds no concealed character safe to print where a CI runner reads along: what runners
+// obey is written as Escape does. Tabs and runs of spaces stay.
+func Defuse(line string) string {
+	var b strings.Builder
+	start := true
+	for i, r := range line {
+		if obeyed(line[i:], start) {
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		} else {
+			b.WriteRune(r)
+		}
+		start = start && (r == ' ' || r == '\t')
+	}
+	return b.String()
+}
+
 // EscapeJSON writes the concealed characters of a JSON text as \uXXXX, so that the text can be shown and still has the
 // same value. The argument must be valid JSON, or the inside of a JSON string; an argument without such characters is
 // returned as it is.
