@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/mcpcat-dev/mcpcat/internal/addr"
+	"github.com/mcpcat-dev/mcpcat/internal/diag"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 )
 
 func (l *loader) readAgent(b *hclsyntax.Block) {
-	a := &Agent{Name: b.Labels[0], Range: l.sources[b.TypeRange.Filename].rangeOf(header(b))}
+	a := &Agent{Name: b.Labels[0], Range: l.rangeOf(header(b))}
 	l.cat.Agents = append(l.cat.Agents, a)
 	before := l.errors
 	c := l.contents(b.Body, where{context: blockName(b)}, agentBlock)
@@ -47,6 +48,43 @@ func (l *loader) readAgent(b *hclsyntax.Block) {
 	}
 	for _, d := range expose(l.cat, a) {
 		l.add(d)
+	}
+	for _, b := range c.repeated["tool"] {
+		l.readAgentTool(a, b, c.w)
+	}
+	slices.SortFunc(a.Narrowed, func(x, y Narrowed) int { return x.Item.Compare(y.Item) })
+}
+
+// readAgentTool reads the narrowing of one tool that the agent has.
+func (l *loader) readAgentTool(a *Agent, b *hclsyntax.Block, outer where) {
+	w := outer.inside(b.Type)
+	r := b.LabelRanges[0]
+	item, err := addr.ParseItem(b.Labels[0])
+	if err != nil || item.Kind != addr.Tool || item.String() != b.Labels[0] {
+		l.fail("catalog.labels", "Invalid address", r, w, "The label is the address of a tool as plans write it, such as \"server.github.tool.create_issue\".")
+		return
+	}
+	w.address = item.String()
+	has := make([]string, len(a.Tools))
+	for i, t := range a.Tools {
+		has[i] = t.Item.String()
+	}
+	if !slices.Contains(has, b.Labels[0]) {
+		hint := ""
+		if near := nearest(b.Labels[0], has); near != "" {
+			hint = " Did you mean " + addr.Quote(near) + "?"
+		}
+		l.fail("catalog.reference", "Tool is not the agent's", r, w, "The agent does not have %s, or has it by a pattern only.%s", diag.Escape(b.Labels[0]), hint)
+		return
+	}
+	c := l.contents(b.Body, w, agentToolBlock)
+	inner := c.blocks["input"]
+	if inner == nil {
+		l.fail("catalog.missing", "Missing block", header(b), w, "The block narrows a tool for the agent: it needs input { … }.")
+		return
+	}
+	if in := l.readInput(inner, w); in != nil {
+		a.Narrowed = append(a.Narrowed, Narrowed{Item: item, Input: in, Range: l.rangeOf(header(b))})
 	}
 }
 

@@ -155,6 +155,7 @@ type Server struct {
 	HTTP        *HTTP
 	Stdio       *Stdio
 	Timeouts    Timeouts
+	Isolation   string // "shared" or "agent": whether each agent has a session of its own
 	// What is declared by name, in byte order. Patterns are what Expand turns into further names.
 	Tools                                 []ToolDecl
 	Prompts, Resources, ResourceTemplates []ItemDecl
@@ -292,15 +293,29 @@ type Agent struct {
 	Completion    bool       // whether it may ask for completions
 	Rate          *Rate      // nil: no such limit
 	Concurrency   int        // calls at a time; 0: no such limit
+	Narrowed      []Narrowed // tools that are narrowed further for this agent, by address
 	Range         diag.Range // of the block header
 
 	grants, deny []grant
+}
+
+// Narrowed is a tool of an agent and how its arguments are narrowed beside what its tool block says.
+type Narrowed struct {
+	Item  addr.Item
+	Input *Input
+	Range diag.Range // of the block header
 }
 
 // The values of Agent.Names.
 const (
 	NamesPrefixed = "prefixed"
 	NamesPlain    = "plain"
+)
+
+// The values of Server.Isolation.
+const (
+	IsolationShared = "shared"
+	IsolationAgent  = "agent"
 )
 
 // Exposed is one item as an agent sees it.

@@ -188,7 +188,7 @@ var serverBlock = &BlockType{
 		enabledArgument.saying("false: the server is not contacted, its pins stay, and no agent has anything of it"),
 		policyArgument,
 		recheckArgument.notYet().saying("as in gate, for this server"),
-		{Name: "isolation", Type: "string", Values: []string{"shared", "agent"}, Default: `"shared"`, Summary: "whether agents share one session or each has its own", later: true},
+		{Name: "isolation", Type: "string", Values: []string{"shared", "agent"}, Default: `"shared"`, Summary: "whether agents share one session or each has its own"},
 		{Name: "tools", Type: "list(string)", Summary: "tools by name, byte for byte; * stands for any characters, and what matches is pinned by name"},
 		{Name: "prompts", Type: "list(string)", Summary: "prompts by name; * as in tools"},
 		{Name: "resources", Type: "list(string)", Summary: "resources by URI; * as in tools"},
@@ -312,6 +312,10 @@ var toolsetBlock = &BlockType{
 	Arguments: append([]Argument{descriptionArgument}, itemLists("of the set")...),
 }
 
+var agentToolBlock = &BlockType{
+	Type: "tool", Labels: []string{"ADDRESS"}, Repeated: true, Summary: "a tool that is narrowed further for this agent", Blocks: []*BlockType{inputBlock},
+}
+
 var agentBlock = &BlockType{
 	Type: "agent", Labels: []string{"NAME"}, Repeated: true, Summary: "an agent and what it may reach",
 	Arguments: slices.Concat([]Argument{
@@ -326,9 +330,7 @@ var agentBlock = &BlockType{
 		{Name: "rate", Type: "string", Summary: "calls in a time, such as \"60/1m\""},
 		{Name: "concurrency", Type: "number", Summary: "calls at a time"},
 	}),
-	Blocks: []*BlockType{{
-		Type: "tool", later: true, Labels: []string{"ADDRESS"}, Repeated: true, Summary: "a tool that is narrowed further for this agent", Blocks: []*BlockType{inputBlock},
-	}},
+	Blocks: []*BlockType{agentToolBlock},
 }
 
 var policyBlock = &BlockType{

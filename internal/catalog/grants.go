@@ -92,7 +92,7 @@ func (l *loader) readToolsets(c *contents) []grant {
 			return
 		}
 		for _, g := range t.grants {
-			g.at = l.sources[at.Filename].rangeOf(at)
+			g.at = l.rangeOf(at)
 			out.list = append(out.list, g)
 		}
 	})
@@ -175,7 +175,7 @@ func (g *grants) takeItem(e cty.Value, at hcl.Range, i int, kind addr.Kind) bool
 		g.l.fail("catalog.reference", "Wrong kind of reference", at, g.c.w, "%s is a %s. List it in %s.", diag.Escape(item.String()), strings.ReplaceAll(string(item.Kind), "_", " "), listName(item.Kind))
 		return true
 	}
-	g.list = append(g.list, grant{item.Server, item.Kind, item.Name, g.l.sources[at.Filename].rangeOf(at)})
+	g.list = append(g.list, grant{item.Server, item.Kind, item.Name, g.l.rangeOf(at)})
 	return true
 }
 
@@ -183,7 +183,7 @@ func (g *grants) takeItem(e cty.Value, at hcl.Range, i int, kind addr.Kind) bool
 func (g *grants) takeServer(e cty.Value, at hcl.Range, kind addr.Kind) bool {
 	servers := g.l.serversOf(e)
 	for _, s := range servers {
-		g.list = append(g.list, grant{server: s, kind: kind, at: g.l.sources[at.Filename].rangeOf(at)})
+		g.list = append(g.list, grant{server: s, kind: kind, at: g.l.rangeOf(at)})
 	}
 	return servers != nil
 }

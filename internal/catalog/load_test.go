@@ -147,6 +147,9 @@ func dump(c *Catalog) string {
 				fmt.Fprintf(&b, "  %s = %s\n", e.Name, e.Item)
 			}
 		}
+		for _, n := range a.Narrowed {
+			fmt.Fprintf(&b, "  %s narrowed %s\n", n.Item, n.Input.Posture())
+		}
 	}
 	return b.String()
 }

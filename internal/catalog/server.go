@@ -64,7 +64,7 @@ func (l *loader) surface(n *serverNode) bool {
 
 func (l *loader) instance(n *serverNode, a addr.Server, key, value cty.Value) {
 	s := &Server{Addr: a, Name: a.Label}
-	s.Range = l.sources[n.block.TypeRange.Filename].rangeOf(header(n.block))
+	s.Range = l.rangeOf(header(n.block))
 	at := where{context: n.contents.w.context, address: a.String()}
 	if key != cty.NilVal {
 		at.each = &each{key: key, value: value}
@@ -141,6 +141,9 @@ func (l *loader) readServer(i *instance) {
 	}
 	s.Description, _ = c.text("description", maxDescription)
 	s.Enabled = c.boolean("enabled", true)
+	if s.Isolation = c.word("isolation", IsolationShared); s.Isolation != IsolationShared {
+		l.notEnforced("isolation", c.args["isolation"].NameRange, w)
+	}
 	s.Timeouts = l.readTimeouts(c.blocks["timeouts"], w, l.cat.Timeouts)
 
 	for t := range s.Tools {

@@ -118,7 +118,7 @@ func (l *loader) readNames(i *instance, k addr.Kind) []ItemDecl {
 	for _, e := range list {
 		earlier, twice := first[e.text]
 		first[e.text] = e.rng
-		at := l.sources[e.rng.Filename].rangeOf(e.rng)
+		at := l.rangeOf(e.rng)
 		switch {
 		case e.text == "":
 			l.fail("catalog.value", "Empty name", e.rng, c.w, "The name of a %s is not empty.", what)
@@ -166,7 +166,7 @@ func (l *loader) readToolBlocks(i *instance) {
 			l.fail("catalog.limit", "List too long", r, w, "The server declares more than %d tools.", maxTools)
 			return
 		}
-		i.Tools = append(i.Tools, ToolDecl{Name: name, Range: l.sources[r.Filename].rangeOf(header(b)), block: b, at: w})
+		i.Tools = append(i.Tools, ToolDecl{Name: name, Range: l.rangeOf(header(b)), block: b, at: w})
 	}
 }
 

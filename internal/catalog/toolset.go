@@ -31,7 +31,7 @@ type toolsetNode struct {
 func (l *loader) declareToolset(b *hclsyntax.Block) {
 	l.toolsets[b.Labels[0]] = &toolsetNode{
 		block:   b,
-		Toolset: &Toolset{Name: b.Labels[0], Range: l.sources[b.TypeRange.Filename].rangeOf(header(b))},
+		Toolset: &Toolset{Name: b.Labels[0], Range: l.rangeOf(header(b))},
 	}
 }
 
