@@ -21,7 +21,7 @@ func newSecrets(values []secret.String) secrets {
 }
 
 // in says whether a JSON text holds a secret, also one that is spelled with other escapes than ours.
-func (s secrets) in(text []byte) bool { return s.answers.HoldsJSON(text) }
+func (s secrets) in(text []byte) bool { return s.answers.Holds(text) }
 
 // cleanError is err for logs, statuses and refusals: an error may quote what a server sent, and a server may repeat a
 // secret. The name of the server is taken off: what the error goes into has the address already.

@@ -173,7 +173,7 @@ func walk(ctx context.Context, c *mcp.Client, d *mcp.Discovery, s *catalog.Serve
 		secrets := upstream.Redactor(s)
 		for _, x := range list.Excluded {
 			// The reason may quote a part of it.
-			if secrets.HoldsJSON(x.Definition) {
+			if secrets.Holds(x.Definition) {
 				return surface.Server{}, errEchoed
 			}
 			w.Excluded = append(w.Excluded, surface.Excluded{Name: x.Name, Reason: x.Reason})

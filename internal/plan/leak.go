@@ -18,12 +18,12 @@ func leak(cat *catalog.Catalog, s *surface.Server) string {
 		what  string
 		texts [][]byte
 	}{{"A tool of its list holds", listed(s)}, {"Its answers hold", said(s)}} {
-		i := slices.IndexFunc(part.texts, all.HoldsJSON)
+		i := slices.IndexFunc(part.texts, all.Holds)
 		if i < 0 {
 			continue
 		}
 		for _, v := range values {
-			if secret.NewRedactor(v).HoldsJSON(part.texts[i]) {
+			if secret.NewRedactor(v).Holds(part.texts[i]) {
 				return fmt.Sprintf("%s the value of %s.", part.what, v.Ref())
 			}
 		}

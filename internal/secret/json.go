@@ -4,19 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"unicode/utf16"
-	"unicode/utf8"
 )
-
-// HoldsJSON is Holds for a JSON text, in which a string may be spelled with other escapes than ours.
-func (r *Redactor) HoldsJSON(text []byte) bool {
-	if r == nil || r.longest == 0 || len(text) == 0 {
-		return false
-	}
-	if r.Holds(text) {
-		return true
-	}
-	return bytes.IndexByte(text, '\\') >= 0 && r.Holds(unescaped(text))
-}
 
 // maxPlainName is the length up to which a member name of letters counts as structure.
 const maxPlainName = 32
@@ -99,59 +87,4 @@ func appendASCII(dst []byte, s string) []byte {
 		}
 	}
 	return append(dst, '"')
-}
-
-// unescaped replaces every escape in the strings of a JSON text by what it stands for. Backslashes occur only in strings.
-// The result is for searching only.
-func unescaped(text []byte) []byte {
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			out = append(out, text[i])
-			continue
-		}
-		i++
-		switch c := text[i]; c {
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
-			r, n := unit(text[i+1:]), 4
-			if utf16.IsSurrogate(r) && len(text) > i+6 && text[i+5] == '\\' && text[i+6] == 'u' {
-				r, n = utf16.DecodeRune(r, unit(text[i+7:])), 10
-			}
-			out = utf8.AppendRune(out, r)
-			i = min(i+n, len(text)-1)
-		default:
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// unit reads four hexadecimal digits.
-func unit(b []byte) rune {
-	if len(b) < 4 {
-		return utf8.RuneError
-	}
-	var r rune
-	for _, c := range b[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return utf8.RuneError
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
 }

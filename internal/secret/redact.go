@@ -3,7 +3,9 @@ package secret
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"html"
 	"io"
 	"net/url"
 	"slices"
@@ -26,9 +28,11 @@ const (
 const minLine = 16
 
 // Redactor replaces known secrets in bytes by Mask. It looks for each value of MinRedacted bytes or more as it is, in
-// base64 (both alphabets, at every alignment inside a longer encoded text), URL-encoded, as a part of a JSON Pointer,
-// escaped as in JSON and as in Go, also twice, and for every line of 16 bytes or more of a value of several lines. What a
-// program transforms in another way is not found, nor is what was cut, wrapped or escaped before: redact first.
+// base64 (both alphabets, at every alignment inside a longer encoded text), in hexadecimal, URL-encoded, escaped as in HTML, as
+// a part of a JSON Pointer, escaped as in JSON and as in Go, also twice, and for every line of 16 bytes or more of a value of
+// several lines. In a text that is whole it is found also if any of its characters are written as \uXXXX or \xXX, up to three
+// times over; a Writer does not find that. What a program transforms in another way is not found, nor is what was cut,
+// wrapped or escaped before: redact first.
 //
 // The nil Redactor and one without values change nothing. A Redactor is immutable and safe for concurrent use.
 type Redactor struct {
@@ -93,8 +97,12 @@ func addForms(seen map[string]bool, value string) {
 		add(std)
 		add(strings.NewReplacer("+", "-", "/", "_").Replace(std))
 	}
+	digits := hex.EncodeToString([]byte(value))
+	add(digits)
+	add(strings.ToUpper(digits))
+	add(html.EscapeString(value))
 	path := &url.URL{Path: value}
-	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value), path.EscapedPath(), percentAll(value)} {
+	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value), path.EscapedPath(), percentAll(value, unreserved), percentAll(value, "")} {
 		add(escaped)
 		add(lowerHex(escaped))
 	}
@@ -143,13 +151,16 @@ func base64Core(value string, shift int) string {
 	return enc[from:to]
 }
 
-// percentAll escapes everything but the unreserved characters of RFC 3986.
-func percentAll(s string) string {
+// unreserved are the characters of RFC 3986 that are never escaped without need.
+const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+// percentAll escapes everything but the characters of plain.
+func percentAll(s, plain string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+		if strings.IndexByte(plain, c) >= 0 {
 			b.WriteByte(c)
 			continue
 		}
@@ -179,9 +190,9 @@ func (r *Redactor) Redact(src []byte) []byte {
 	}
 	out, _, _ := r.scan(make([]byte, 0, len(src)), src, 0, true)
 	if bytes.Equal(out, src) {
-		return src
+		out = src
 	}
-	return out
+	return r.redactSpelled(out)
 }
 
 // RedactString is Redact for a string.
