@@ -33,8 +33,9 @@ type Options struct {
 	Variables map[string]string
 	// Lookup reads the environment, for variables and for what child processes inherit. Nil is os.LookupEnv.
 	Lookup func(name string) (string, bool)
-	// Logger receives refusals and connection events, without secrets and without text of servers that is not escaped.
-	// Nil discards them.
+	// Logger receives refusals and connection events, without secrets and without text of servers that is not escaped; at
+	// slog.LevelDebug also the start and the end of server processes, and at level -8 every message in both directions, cut
+	// at 4 KiB. Nil discards them.
 	Logger *slog.Logger
 }
 
@@ -128,7 +129,7 @@ func New(c Config) (*Gate, error) {
 	c.Catalog = pinnedNames(c.Catalog, c.Lock, c.Logger)
 	g := &Gate{agent: c.Agent, tools: map[string]*tool{}, log: c.Logger, recheck: c.Catalog.Gate.Recheck}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	dial := upstream.Dialer{Dir: dir, Lookup: c.Lookup, Version: c.Version}
+	dial := upstream.Dialer{Dir: dir, Lookup: c.Lookup, Version: c.Version, Logger: c.Logger}
 	sessions := map[addr.Server]*session{}
 	for _, decl := range c.Catalog.Servers {
 		s := newSession(g, decl, func(ctx context.Context, decl *catalog.Server) (*mcp.Client, error) {

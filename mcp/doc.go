@@ -21,8 +21,8 @@
 //
 // A [Transport] is made by [NewStdioTransport], which starts a command, [NewStreamableHTTPTransport], which speaks to a URL,
 // or [NewIOTransport], which speaks over two streams. [Connect] takes options: who asks ([WithClientInfo]), what the client can
-// do ([WithCapabilities], by default nothing), bounds ([WithLimits], [WithTimeouts]) and codecs ([WithExtensions]). What the
-// server said of itself is in [Client.Discovery].
+// do ([WithCapabilities], by default nothing), bounds ([WithLimits], [WithTimeouts]), codecs ([WithExtensions]) and who
+// watches ([WithTrace]). What the server said of itself is in [Client.Discovery].
 //
 // # Lists
 //
@@ -63,7 +63,8 @@
 // items; a name 1 KiB, a URI or template 8 KiB, each schema of a tool 256 KiB and 64 levels; 100 progress notes and 100
 // log messages per call, a note's text 1 KiB, a log message 64 KiB and all of one call 1 MiB; the kept end of a child's
 // standard error 64 KiB; 64 subscriptions at a time, each with 64 changes of 16 KiB that wait; caller metadata 64 keys
-// and 64 KiB, a request 16 MiB; an excerpt of peer text in an error 256 bytes; a snapshot's encoding 8 MiB. Over HTTP the
+// and 64 KiB, a request 16 MiB; an excerpt of peer text in an error 256 bytes, a text of a trace 4 KiB; a snapshot's encoding
+// 8 MiB. Over HTTP the
 // header of an answer 256 KiB, its events 10,000, a challenge 4 KiB, the body of a refusal 256 KiB; 256 connections.
 // Connecting may take 5 s, discovery 10 s, a list 20 s, a call 60 s and never more than 10 min, and a message that has begun
 // may pause for 10 s. Limits and Timeouts change most of them.

@@ -415,3 +415,16 @@ func ExampleWithLimits() {
 	fmt.Println(errors.Is(err, mcp.ErrLimit), strings.Contains(err.Error(), "more than 1 items"))
 	// Output: true true
 }
+
+func ExampleWithTrace() {
+	client, err := mcp.Connect(context.Background(), office(), mcp.WithName("office"), mcp.WithTrace(func(e mcp.TraceEvent) {
+		fmt.Println(e.Server, e.Kind, e.Method, e.ID) // e.Text is the message
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = client.Close()
+	// Output:
+	// office sent server/discover 1
+	// office received server/discover 1
+}

@@ -169,6 +169,7 @@ type options struct {
 	limits       Limits
 	extensions   *ExtensionRegistry
 	redact       func([]byte) []byte
+	trace        func(TraceEvent)
 	name         string
 }
 

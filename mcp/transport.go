@@ -63,7 +63,7 @@ func (t *StdioTransport) open(ctx context.Context, c *Client) error {
 	}
 	conn, err := transport.StartStdio(ctx, transport.StdioConfig{
 		Command: t.Command, Args: slices.Clone(t.Args), Env: slices.Clone(env), Dir: t.Dir, Grace: t.Grace,
-		Limits: c.transportLimits(), Redact: c.opts.redact, Notify: c.route,
+		Limits: c.transportLimits(), Redact: c.opts.redact, Trace: c.trace(), Notify: c.route,
 	})
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (t *HTTPTransport) open(_ context.Context, c *Client) error {
 	}
 	conn, err := transport.NewHTTP(transport.HTTPConfig{
 		URL: t.URL, Headers: t.Headers.Clone(), Authorize: t.Authorize, AllowPrivate: t.AllowPrivate, Redirects: t.Redirects,
-		Connect: c.opts.timeouts.Connect, Limits: c.transportLimits(), Redact: c.opts.redact,
+		Connect: c.opts.timeouts.Connect, Limits: c.transportLimits(), Redact: c.opts.redact, Trace: c.trace(),
 		TLS: t.TLS, Pins: t.Pins, Proxy: t.Proxy,
 	})
 	if err != nil {
@@ -148,7 +148,7 @@ func (t *ioTransport) open(_ context.Context, c *Client) error {
 	if err := c.limit(Limits{}); err != nil {
 		return err
 	}
-	c.conn, c.kind = transport.NewPipe(t.r, t.w, c.transportLimits(), c.opts.redact, c.route), transportKind{lines: true}
+	c.conn, c.kind = transport.NewPipe(t.r, t.w, c.transportLimits(), c.opts.redact, c.trace(), c.route), transportKind{lines: true}
 	return nil
 }
 

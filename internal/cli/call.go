@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"strings"
 
 	cli "github.com/urfave/cli/v3"
@@ -102,7 +101,7 @@ func (a *app) arguments(arg string, given bool) (json.RawMessage, error) {
 // first needed.
 func (a *app) openGate(cat *catalog.Catalog, base *lock.Lock, agent string, mode contact.Mode) (*gate.Gate, error) {
 	g, err := gate.New(gate.Config{
-		Catalog: cat, Lock: base, Agent: agent, Dir: cat.Dir, Lookup: a.Lookup, Version: version, Logger: slog.New(slog.DiscardHandler),
+		Catalog: cat, Lock: base, Agent: agent, Dir: cat.Dir, Lookup: a.Lookup, Version: version, Logger: a.log,
 		Approve: func(ctx context.Context, s *catalog.Server) error {
 			refused, err := a.approve(ctx, cat, base, []*catalog.Server{s}, mode)
 			if err != nil {

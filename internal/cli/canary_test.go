@@ -103,7 +103,7 @@ func (p *echoPlace) tour(server string, long bool) {
 	p.run("call", "server."+server+".tool.berth", "{}")
 	p.run("call", "-agent=pilot", "-dry-run", server+"__berth", "{}")
 	p.agent(server, "-log-format=json")
-	p.agent(server, "-log-level=trace") // an error until there is such a level
+	p.agent(server, "-log-level=trace")
 	p.listen(server)
 	for _, args := range [][]string{
 		{"validate"},

@@ -175,7 +175,7 @@ func (a *app) observed(ctx context.Context, cat *catalog.Catalog, base *lock.Loc
 	if err != nil {
 		return nil, err
 	}
-	progress := a.NewProgress("asking servers", len(servers), a.flags.json && !a.StderrTerminal)
+	progress := a.NewProgress("asking servers", len(servers), a.logs() || a.flags.json && !a.StderrTerminal)
 	defer progress.Close()
 	return observe.Servers(ctx, servers, observe.Options{
 		Dialer: a.dialer(cat), Parallelism: f.parallelism, Timeout: f.timeout, Approve: approve, Progress: progress,
@@ -183,7 +183,7 @@ func (a *app) observed(ctx context.Context, cat *catalog.Catalog, base *lock.Loc
 }
 
 func (a *app) dialer(cat *catalog.Catalog) upstream.Dialer {
-	return upstream.Dialer{Dir: cat.Dir, Lookup: a.Lookup, Version: version}
+	return upstream.Dialer{Dir: cat.Dir, Lookup: a.Lookup, Version: version, Logger: a.log}
 }
 
 // approve decides for each server whether it may be contacted, before any is. The error of a server is why it may not.

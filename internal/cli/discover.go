@@ -55,9 +55,9 @@ func (a *app) discoverCommand() *cli.Command {
 			if err := a.trust(s, f.caFile, f.pins); err != nil {
 				return err
 			}
-			progress := a.NewProgress("asking", 1, !a.StderrTerminal)
+			progress := a.NewProgress("asking", 1, a.logs() || !a.StderrTerminal)
 			got, err := observe.Servers(ctx, []*catalog.Server{s}, observe.Options{
-				Dialer: upstream.Dialer{Dir: a.dir(), Lookup: a.Lookup, Version: version}, Timeout: f.timeout, Progress: progress,
+				Dialer: upstream.Dialer{Dir: a.dir(), Lookup: a.Lookup, Version: version, Logger: a.log}, Timeout: f.timeout, Progress: progress,
 			})
 			progress.Close()
 			if err != nil {

@@ -181,6 +181,13 @@ func (c *conversation) Write(b []byte) (int, error) {
 
 func (p *echoPlace) run(args ...string) (code int, out string) {
 	p.t.Helper()
+	code, out, _ = p.streams(args...)
+	return code, out
+}
+
+// streams is run with both streams.
+func (p *echoPlace) streams(args ...string) (code int, out, diagnostics string) {
+	p.t.Helper()
 	var both [2]bytes.Buffer
 	c := &conversation{Reader: strings.NewReader(p.stdin), Writer: &both[0], answered: make(chan struct{})}
 	code = cli.Main(context.Background(), args, &term.Process{
@@ -190,7 +197,7 @@ func (p *echoPlace) run(args ...string) (code int, out string) {
 	for i := range both {
 		p.out.Write(both[i].Bytes())
 	}
-	return code, both[0].String()
+	return code, both[0].String(), both[1].String()
 }
 
 func (p *echoPlace) lookup(name string) (string, bool) { v, ok := p.env[name]; return v, ok }

@@ -14,21 +14,23 @@ import (
 )
 
 type commonFlags struct {
-	chdir   string
-	lock    string
-	json    bool
-	noColor bool
-	vars    []catalog.VarSource
+	chdir     string
+	lock      string
+	json      bool
+	noColor   bool
+	logLevel  string
+	logFormat string
+	vars      []catalog.VarSource
 }
 
 // commonFlags are understood before and after the command's name.
 func (a *app) commonFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "chdir", Usage: "work in `DIR` instead of the current directory", OnlyOnce: true, Destination: &a.flags.chdir},
 		&cli.StringFlag{Name: "lock", Usage: "use the lock `FILE` instead of the catalog's", OnlyOnce: true, Destination: &a.flags.lock},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON document", OnlyOnce: true, Destination: &a.flags.json},
 		&cli.BoolFlag{Name: "no-color", Usage: "print no colour", OnlyOnce: true, Destination: &a.flags.noColor},
-	}
+	}, a.logFlags()...)
 }
 
 // varFlags set catalog variables. Both kinds keep their common order on the command line.

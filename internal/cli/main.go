@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -40,7 +41,7 @@ const (
 
 // Main runs one command line, without the program name, and returns the exit status.
 func Main(ctx context.Context, args []string, p *term.Process) int {
-	a := &app{Process: p, out: p.Stdout, err: p.Stderr, wantsJSON: asksJSON(args)}
+	a := &app{Process: p, out: p.Stdout, err: p.Stderr, wantsJSON: asksJSON(args), log: slog.New(slog.DiscardHandler)}
 	code := a.run(ctx, args)
 	if err := a.flush(); (err != nil || a.broken) && code == exitDone {
 		return exitFailed
@@ -99,6 +100,9 @@ type app struct {
 	broken bool
 
 	flags commonFlags
+	// log is what flag or environment ask for, which logWanted tells; otherwise it drops everything.
+	log       *slog.Logger
+	logWanted bool
 	// stdinVars is what -var-file=- read, nil before.
 	stdinVars []byte
 }
@@ -237,6 +241,14 @@ func (a *app) root() *cli.Command {
 					return unknownCommand(name, c.Commands, "mcpcat "+c.Name+" -help")
 				}
 				return cli.ShowSubcommandHelp(c)
+			}
+		}
+		if action := c.Action; action != nil {
+			c.Action = func(ctx context.Context, c *cli.Command) error {
+				if err := a.startLog(); err != nil {
+					return err
+				}
+				return action(ctx, c)
 			}
 		}
 		for _, sub := range c.Commands {

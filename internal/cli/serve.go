@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,12 +21,10 @@ import (
 )
 
 type serveFlags struct {
-	agent     string
-	stdio     bool
-	listen    string
-	drain     time.Duration
-	logLevel  string
-	logFormat string
+	agent  string
+	stdio  bool
+	listen string
+	drain  time.Duration
 }
 
 func (a *app) serveCommand() *cli.Command {
@@ -45,16 +42,6 @@ func (a *app) serveCommand() *cli.Command {
 			&cli.DurationFlag{Name: "drain", Usage: "when stopped, let running calls go on for `DURATION`", Value: 10 * time.Second, OnlyOnce: true, Destination: &f.drain, Validator: func(d time.Duration) error {
 				if d < 0 || d > 10*time.Minute {
 					return fmt.Errorf("got %s, want 0s to 10m", d)
-				}
-				return nil
-			}},
-			&cli.StringFlag{Name: "log-level", Usage: "log at `LEVEL`: debug, info, warn or error", Value: "info", OnlyOnce: true, Destination: &f.logLevel, Validator: func(s string) error {
-				_, err := parseLevel(s)
-				return err
-			}},
-			&cli.StringFlag{Name: "log-format", Usage: "log as `text|json`", Value: "text", OnlyOnce: true, Destination: &f.logFormat, Validator: func(s string) error {
-				if s != "text" && s != "json" {
-					return fmt.Errorf("got %q, want text or json", s)
 				}
 				return nil
 			}},
@@ -79,15 +66,6 @@ func (a *app) serveCommand() *cli.Command {
 	}
 }
 
-func parseLevel(s string) (slog.Level, error) {
-	var l slog.Level
-	switch s {
-	case "debug", "info", "warn", "error":
-		return l, l.UnmarshalText([]byte(s))
-	}
-	return l, fmt.Errorf("got %q, want debug, info, warn or error", s)
-}
-
 func (a *app) serve(ctx context.Context, f serveFlags) error {
 	var listener net.Listener
 	if f.listen != "" {
@@ -106,7 +84,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	logger := a.logger(f)
+	logger := a.log
+	if !a.logWanted {
+		logger = a.logger(slog.LevelInfo)
+	}
 	g, err := gate.New(gate.Config{Catalog: cat, Lock: base, Agent: f.agent, Dir: cat.Dir, Lookup: a.Lookup, Version: version, Logger: logger})
 	if err != nil {
 		return fail(exitFailed, openDiagnostic(err, cat, f.agent))
@@ -136,29 +117,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	return nil
 }
-
-func (a *app) logger(f serveFlags) *slog.Logger {
-	level, _ := parseLevel(f.logLevel) // checked by the flag
-	o := &slog.HandlerOptions{Level: level}
-	w := lineWriter{a}
-	if f.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
-	}
-	return slog.New(slog.NewTextHandler(w, o))
-}
-
-// lineWriter writes whole log records through the writer that hides secrets, and lets go of what that keeps back.
-type lineWriter struct{ a *app }
-
-func (w lineWriter) Write(b []byte) (int, error) {
-	n, err := w.a.err.Write(b)
-	if f, ok := w.a.err.(interface{ Flush() error }); ok {
-		err = errors.Join(err, f.Flush())
-	}
-	return n, err
-}
-
-var _ io.Writer = lineWriter{}
 
 // listen opens a loopback address. Others need TLS and tokens, which this version does not have.
 func listen(ctx context.Context, address string) (net.Listener, error) {

@@ -52,6 +52,9 @@ func (x *exchange) answer(resp *http.Response) (*jsonrpc.Message, error) {
 		return nil, err
 	}
 	m, err := jsonrpc.Decode(body, x.h.limits.json())
+	if x.h.trace != nil {
+		x.traceBody(body, len(body), m)
+	}
 	if err != nil {
 		err = Redact(x.redact).decoding(err, body)
 		return nil, x.framing("the body is not a JSON-RPC message ("+err.Error()+")", body, err)
@@ -152,8 +155,12 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 // id, otherwise an error about the status.
 func (x *exchange) refused(resp *http.Response, media string) (*jsonrpc.Message, error) {
 	body, whole := x.readSome(resp.Body)
+	size := len(body)
 	if !whole {
 		body = withoutLastWord(body)
+	}
+	if x.h.trace != nil && size > 0 {
+		x.traceBody(body, size, nil)
 	}
 	var rpc *jsonrpc.Error
 	if media == mediaJSON && whole {

@@ -10,13 +10,16 @@ const defaultExcerpt = 256
 
 // excerpt returns the beginning of foreign text in a form that is safe to print: what is not printable, quotes and
 // backslashes included, is written as a Go escape, and the result has at most limit bytes. A cut is marked with "…".
-func excerpt(b []byte, limit int) string {
+func excerpt(b []byte, limit int) string { return cutText(b, limit, appendEscaped) }
+
+// cutText is excerpt with another way of escaping.
+func cutText(b []byte, limit int, escape func(dst, b []byte) ([]byte, int)) string {
 	const mark = "…"
 	out := make([]byte, 0, min(len(b)+16, limit+16))
 	fits := 0 // the length of out up to which the mark still fits
 	for len(b) > 0 {
 		var n int
-		out, n = appendEscaped(out, b)
+		out, n = escape(out, b)
 		if len(out) > limit {
 			if limit < len(mark) {
 				return ""

@@ -135,6 +135,9 @@ func (x *exchange) post(ctx context.Context, target *url.URL) (*http.Response, e
 		// HTTP/2 it would send again a request that the server had in full and may have acted on.
 		req.GetBody = x.again
 	}
+	if x.h.trace != nil {
+		x.traceSent(target)
+	}
 	x.pool = x.h.pool.Load()
 	resp, err := x.pool.RoundTrip(req)
 	if stage(x.at.Load()) >= stageSend {
@@ -144,6 +147,9 @@ func (x *exchange) post(ctx context.Context, target *url.URL) (*http.Response, e
 		return nil, err
 	}
 	x.op, x.sent, x.status = "receive", true, resp.StatusCode
+	if x.h.trace != nil {
+		x.traceStatus(resp, target)
+	}
 	if x.tls != nil {
 		resp.Body = promptBody{resp.Body}
 	}
@@ -222,11 +228,7 @@ func (x *exchange) redirect(resp *http.Response, from *url.URL, hops int) (*url.
 		refused.Reason = "it names no place"
 		return nil, refused
 	}
-	shown := (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String()
-	if path := string(x.redact([]byte(to.Path))); path != to.Path {
-		shown = to.Scheme + "://" + to.Host + path // whatever the escapes in it were
-	}
-	refused.Location = x.quote([]byte(shown))
+	refused.Location = x.place(to)
 	to.Fragment, to.RawFragment = "", ""
 	switch {
 	case resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect:

@@ -44,6 +44,7 @@ type HTTPConfig struct {
 	Connect time.Duration
 	Limits  Limits
 	Redact  Redact
+	Trace   Trace
 	// TLS is what crypto/tls is told, nil for its defaults. A configuration that does not verify, or goes below TLS 1.2, is
 	// refused by NewHTTP.
 	TLS *tls.Config
@@ -77,6 +78,7 @@ type HTTP struct {
 	redirects int
 	limits    Limits
 	redact    Redact
+	trace     Trace
 	pool      atomic.Pointer[http.Transport] // of the connections for the calls that begin now
 	left      atomic.Pointer[http.Transport] // the pool before, whose calls go on
 	life      context.Context                // ends with Close
@@ -115,6 +117,7 @@ func newHTTP(c *HTTPConfig) (*HTTP, error) {
 	}
 	h := &HTTP{
 		url: u, host: address(u), static: static, authorize: c.Authorize, redirects: c.Redirects, limits: c.Limits.withDefaults(), redact: c.Redact,
+		trace: c.Trace,
 		conns: map[*conn]struct{}{}, empty: make(chan struct{}),
 	}
 	h.http1.Store(u.Scheme == "http")

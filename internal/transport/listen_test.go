@@ -23,7 +23,7 @@ func listening(t *testing.T, noted *[]string) *pipes {
 	r1, w1 := io.Pipe()
 	r2, w2 := io.Pipe()
 	p := &pipes{in: bufio.NewReader(r2), out: w1}
-	p.Stdio = NewPipe(r1, w2, Limits{}, nil, func(m *jsonrpc.Message) { *noted = append(*noted, "all "+m.Method) })
+	p.Stdio = NewPipe(r1, w2, Limits{}, nil, nil, func(m *jsonrpc.Message) { *noted = append(*noted, "all "+m.Method) })
 	t.Cleanup(func() { p.Close() })
 	return p
 }

@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -47,6 +46,7 @@ type StdioConfig struct {
 	Grace  time.Duration
 	Limits Limits
 	Redact Redact
+	Trace  Trace
 	// Notify, if set, is given every notification, after the calls in flight have had it, whether or not there are any.
 	// What is said of Call.Notify holds for it; it may still be called while Close runs.
 	Notify func(*jsonrpc.Message)
@@ -84,17 +84,25 @@ func StartStdio(ctx context.Context, c StdioConfig) (*Stdio, error) {
 // attach returns the connection over the pipes of a process.
 func attach(p *process, c StdioConfig, limits Limits) *Stdio {
 	s := newStdio(p.stdout, p.stdin, limits)
-	s.redact, s.stray = c.Redact, c.Notify
+	s.redact, s.trace, s.stray = c.Redact, c.Trace, c.Notify
 	s.proc, s.stderr, s.errDone = p, &tail{limit: limits.StderrBytes}, make(chan struct{})
+	if s.trace != nil {
+		s.traceStart(&c)
+	}
 	s.wg.Go(s.read)
 	s.wg.Go(func() {
 		defer close(s.errDone)
-		_, _ = io.Copy(s.stderr, p.stderr) // ends when the stream does or is closed
+		s.drainStderr()
 	})
 	s.wg.Go(func() {
+		how := "killed, and has not ended"
 		select {
 		case <-p.exited:
+			how, _ = p.status()
 		case <-p.abandoned:
+		}
+		if s.trace != nil {
+			s.traceExit(&c, how)
 		}
 		// What the process has written is still read. A stranger that holds the pipe open does not hold the calls.
 		wait := time.NewTimer(settle)

@@ -37,7 +37,7 @@ func TestLineCutWithinASecret(t *testing.T) {
 		answers, out := io.Pipe()
 		in, w := io.Pipe()
 		defer in.Close()
-		s := NewPipe(answers, w, Limits{}, of, nil)
+		s := NewPipe(answers, w, Limits{}, of, nil, nil)
 		if _, err := io.WriteString(out, `{"token":"secret-value","again":"secret-val`); err != nil {
 			t.Fatal(err)
 		}

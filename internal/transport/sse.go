@@ -10,7 +10,10 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
-const methodListen = "subscriptions/listen"
+const (
+	methodListen    = "subscriptions/listen"
+	methodCancelled = "notifications/cancelled"
+)
 
 // errStreamEnded is io.ErrUnexpectedEOF in better words.
 var errStreamEnded error = &textError{text: "the stream ended before the response", err: io.ErrUnexpectedEOF}
@@ -46,6 +49,9 @@ func (x *exchange) response(events *eventReader) (*jsonrpc.Message, error) {
 			continue
 		}
 		m, err := jsonrpc.Decode(data, x.h.limits.json())
+		if x.h.trace != nil {
+			x.traceBody(data, len(data), m)
+		}
 		if err != nil {
 			err = Redact(x.redact).decoding(err, data)
 			return nil, x.framing("an event is not a JSON-RPC message ("+err.Error()+")", data, err)
@@ -82,7 +88,7 @@ func (x *exchange) belongs(m *jsonrpc.Message) error {
 			return x.framing(fmt.Sprintf("%s for a progress token that the request does not have", m.Method), m.Raw, nil)
 		}
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
-		"notifications/resources/updated", "notifications/subscriptions/acknowledged", "notifications/cancelled":
+		"notifications/resources/updated", "notifications/subscriptions/acknowledged", methodCancelled:
 		return x.framing(fmt.Sprintf("%s on the stream of a %s", m.Method, x.call.Method), nil, nil)
 	}
 	return nil

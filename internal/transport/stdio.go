@@ -37,6 +37,7 @@ const (
 type Stdio struct {
 	limits Limits
 	redact Redact
+	trace  Trace
 	stray  func(*jsonrpc.Message) // nil, or given every notification after the calls had it
 	lines  *lineReader
 	heard  []*waiter // of notify
@@ -59,9 +60,9 @@ type Stdio struct {
 
 // NewPipe returns a connection that reads messages from r and writes them to w. Close closes both; closing must end a
 // Read and a Write that are under way, as it does for files, sockets and io.Pipe. Notify is as StdioConfig.Notify.
-func NewPipe(r io.ReadCloser, w io.WriteCloser, limits Limits, redact Redact, notify func(*jsonrpc.Message)) *Stdio {
+func NewPipe(r io.ReadCloser, w io.WriteCloser, limits Limits, redact Redact, trace Trace, notify func(*jsonrpc.Message)) *Stdio {
 	s := newStdio(r, w, limits.withDefaults())
-	s.redact, s.stray = redact, notify
+	s.redact, s.trace, s.stray = redact, trace, notify
 	s.wg.Go(s.read)
 	return s
 }
@@ -98,6 +99,9 @@ func (s *Stdio) Do(ctx context.Context, c *Call) (*jsonrpc.Message, error) {
 	w, crowd, err := s.enter(c)
 	if err != nil {
 		return nil, err
+	}
+	if s.trace != nil {
+		s.traceSent(c.Method, c.ID, c.Body)
 	}
 	s.out.put(&w.line, crowd)
 	select {
@@ -141,7 +145,11 @@ func (s *Stdio) unanswered(ctx context.Context, w *waiter, m *jsonrpc.Message, g
 	err := &EndedError{Waiting: s.waiting(w, state), Delivered: sent, Err: ended}
 	if sent && context.Cause(ctx) != ErrWithdrawn {
 		params := append(append([]byte(`{"requestId":`), w.id.Raw()...), '}')
-		s.out.notice(jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+		notice := jsonrpc.AppendNotification(nil, methodCancelled, params)
+		if s.trace != nil {
+			s.traceSent(methodCancelled, jsonrpc.ID{}, notice)
+		}
+		s.out.notice(notice)
 	}
 	return nil, err
 }
@@ -248,6 +256,9 @@ func asError(err error) *Error {
 // dispatch hands one line to whom it belongs. The error is what makes the line the last one.
 func (s *Stdio) dispatch(line []byte) error {
 	m, err := jsonrpc.Decode(line, s.limits.json())
+	if s.trace != nil {
+		s.traceLine(line, m)
+	}
 	if err != nil {
 		err = s.redact.decoding(err, line)
 		return &FramingError{Reason: "stdout carries something that is not a JSON-RPC message (" + err.Error() + ")", Excerpt: s.excerpt(line), Err: err}

@@ -28,7 +28,7 @@ type pipes struct {
 func newPipes(t testing.TB, limits Limits) *pipes {
 	r1, w1 := io.Pipe()
 	r2, w2 := io.Pipe()
-	p := &pipes{Stdio: NewPipe(r1, w2, limits, nil, nil), in: bufio.NewReader(r2), out: w1}
+	p := &pipes{Stdio: NewPipe(r1, w2, limits, nil, nil, nil), in: bufio.NewReader(r2), out: w1}
 	t.Cleanup(func() { p.Close() })
 	return p
 }

@@ -177,7 +177,7 @@ func TestCancelledInTheQueueSendsNothing(t *testing.T) {
 	defer r.Close()
 	answers, answer := io.Pipe()
 	defer answer.Close()
-	s := NewPipe(answers, w, Limits{}, nil, nil)
+	s := NewPipe(answers, w, Limits{}, nil, nil, nil)
 	defer s.Close()
 	big := call(1, "tools/call")
 	big.Body = body(1, "tools/call", `{"x":"`+strings.Repeat("a", 1<<20)+`"}`)
@@ -381,7 +381,7 @@ func TestWriteThatHasNotBegunIsCalledOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers, answer := io.Pipe()
-	s := NewPipe(answers, w, Limits{}, nil, nil)
+	s := NewPipe(answers, w, Limits{}, nil, nil, nil)
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

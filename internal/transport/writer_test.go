@@ -33,7 +33,7 @@ func filePipes(t testing.TB, limits Limits) *pipes {
 		t.Fatal(err)
 	}
 	shrink(t, w2)
-	p := &pipes{Stdio: NewPipe(r1, w2, limits, nil, nil), in: bufio.NewReaderSize(r2, 4<<10), out: w1}
+	p := &pipes{Stdio: NewPipe(r1, w2, limits, nil, nil, nil), in: bufio.NewReaderSize(r2, 4<<10), out: w1}
 	t.Cleanup(func() {
 		p.Close()
 		_, _ = w1.Close(), r2.Close()

@@ -2,12 +2,13 @@
 //
 // plan, verify, call and serve all come through here, so that what was observed for review and what answers calls later
 // were reached in the same way: same command, environment, headers, identity and limits. It keeps no session, retries
-// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog, secret and mcp.
+// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog, diag, secret and mcp.
 package upstream
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -26,6 +27,9 @@ type Dialer struct {
 	Lookup func(name string) (string, bool)
 	// Version is mcpcat's own version, sent as part of the client's identity.
 	Version string
+	// Logger, if set, is told of processes at slog.LevelDebug, and at LevelTrace of everything that is sent and received,
+	// redacted, cut and escaped.
+	Logger *slog.Logger
 
 	options []mcp.Option // further ones, of tests
 }
@@ -41,6 +45,7 @@ func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, er
 	options := []mcp.Option{
 		mcp.WithName(s.Addr.String()),
 		mcp.WithRedactor(Redactor(s).Redact),
+		mcp.WithTrace(d.trace(s)),
 		mcp.WithClientInfo(mcp.Implementation{Name: "mcpcat", Version: d.Version}),
 		mcp.WithTimeouts(mcp.Timeouts{Connect: s.Timeouts.Connect, Discover: s.Timeouts.Discover, List: s.Timeouts.List, Call: s.Timeouts.Call}),
 	}
