@@ -87,6 +87,7 @@ type Catalog struct {
 	Servers      []*Server  // by address
 	Toolsets     []*Toolset // by name
 	Agents       []*Agent   // by name
+	Policies     []*Policy  // by name; see PolicySet
 
 	secrets     []secret.String
 	unsupported diag.List
@@ -160,6 +161,7 @@ type Server struct {
 	Tools                                 []ToolDecl
 	Prompts, Resources, ResourceTemplates []ItemDecl
 	Patterns                              []Pattern
+	Policy                                string     // name of the policy that judges changes; "" for the default one
 	Range                                 diag.Range // of the block header
 
 	endpoint json.RawMessage
@@ -174,6 +176,7 @@ type ToolDecl struct {
 	As          string  // the name that agents see; "" for the usual one
 	Description string  // for readers
 	Disabled    bool    // the pin stays, and no agent has the tool
+	Policy      string  // as that of Server; "" for that of the server
 	Input       *Input  // how its arguments are narrowed; nil: not at all
 	Output      *Output // limits on its results; nil: none
 	Pattern     string  // that matched the name; "" if it is written out

@@ -67,7 +67,7 @@ func classArguments() []Argument {
 		if c.Least == Ask {
 			values = values[1:]
 		}
-		out[i] = Argument{Name: c.Name, Type: "string", Values: values, Default: `"` + c.Default + `"`, Summary: c.Summary, later: true}
+		out[i] = Argument{Name: c.Name, Type: "string", Values: values, Default: `"` + c.Default + `"`, Summary: c.Summary}
 	}
 	return out
 }

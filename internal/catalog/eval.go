@@ -19,15 +19,16 @@ type rootState int
 const (
 	rootUnknown rootState = iota
 	rootUsable
-	rootItem // usable in locals, toolsets and agents only
-	rootEach // usable under for_each only
-	rootLater
+	rootItem   // usable in locals, toolsets and agents only
+	rootEach   // usable under for_each only
+	rootPolicy // usable in policy and extends only, which read it themselves
+	rootChange // usable in rules only, likewise
 )
 
 // scopeRoots are the words that references begin with.
 var scopeRoots = map[string]rootState{
 	"var": rootUsable, "local": rootUsable, "path": rootUsable, "server": rootItem, "toolset": rootItem,
-	"each": rootEach, "policy": rootLater, "change": rootLater,
+	"each": rootEach, "policy": rootPolicy, "change": rootChange,
 }
 
 // uses is what the syntax tree of one expression refers to.
@@ -47,6 +48,20 @@ func (u *uses) secret() bool { return len(u.secrets) > 0 }
 // uses analyses an expression and reports what it refers to wrongly. Secrecy is decided here, by reference and before
 // anything is evaluated: marks on values get lost in functions such as can.
 func (l *loader) uses(e hclsyntax.Expression, w where, servers bool) *uses {
+	return l.walk(e, w, servers, (*useWalker).node)
+}
+
+func (v *useWalker) node(n hclsyntax.Node) {
+	switch n := n.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		v.traversal(n.Traversal)
+	case *hclsyntax.FunctionCallExpr:
+		v.call(n)
+	}
+}
+
+// walk shows visit every node of an expression, once the variables of its for expressions are known.
+func (l *loader) walk(e hclsyntax.Expression, w where, servers bool, visit func(*useWalker, hclsyntax.Node)) *uses {
 	v := &useWalker{l: l, w: w, servers: servers, u: &uses{ok: true}, bound: map[string]bool{}, over: map[string][]hclsyntax.Expression{}}
 	nodes(e, func(n hclsyntax.Node) {
 		if f, ok := n.(*hclsyntax.ForExpr); ok {
@@ -54,14 +69,7 @@ func (l *loader) uses(e hclsyntax.Expression, w where, servers bool) *uses {
 			v.bind(f.ValVar, f)
 		}
 	})
-	nodes(e, func(n hclsyntax.Node) {
-		switch n := n.(type) {
-		case *hclsyntax.ScopeTraversalExpr:
-			v.traversal(n.Traversal)
-		case *hclsyntax.FunctionCallExpr:
-			v.call(n)
-		}
-	})
+	nodes(e, func(n hclsyntax.Node) { visit(v, n) })
 	u := v.u
 	for _, s := range []*[]string{&u.vars, &u.locals, &u.servers, &u.toolsets, &u.env, &u.secrets} {
 		slices.Sort(*s)
@@ -113,8 +121,10 @@ func (v *useWalker) traversal(t hcl.Traversal) {
 		return
 	}
 	switch state := scopeRoots[root]; {
-	case state == rootLater:
-		v.fail(r, "catalog.unsupported", "Reference not supported", "References that begin with %q are not supported by this version of mcpcat.", root)
+	case state == rootPolicy:
+		v.fail(r, "catalog.reference", "Reference not allowed here", "References to policies belong into policy and extends, and stand there alone: policy = policy.NAME.")
+	case state == rootChange:
+		v.fail(r, "catalog.reference", "Reference not allowed here", "change has a meaning in when and message of a rule only.")
 	case state == rootUnknown:
 		hint := ""
 		roots := []string{"var", "local", "path", "server", "toolset", "each"}

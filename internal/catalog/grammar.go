@@ -166,7 +166,7 @@ var localsBlock = &BlockType{Type: "locals", Repeated: true, AnyArgument: true, 
 var (
 	descriptionArgument = Argument{Name: "description", Type: "string", Summary: "for readers"}
 	enabledArgument     = Argument{Name: "enabled", Type: "bool", Default: "true"}
-	policyArgument      = Argument{Name: "policy", Type: "reference", Default: "policy.default", Summary: "policy that judges changes", later: true}
+	policyArgument      = Argument{Name: "policy", Type: "reference", Default: "policy.default", Summary: "policy that judges changes"}
 )
 
 func (a Argument) saying(summary string) Argument {
@@ -334,14 +334,14 @@ var agentBlock = &BlockType{
 }
 
 var policyBlock = &BlockType{
-	Type: "policy", later: true, Labels: []string{"NAME"}, Repeated: true, Summary: "how changes are judged; the one called default holds where no other is named",
-	Arguments: []Argument{{Name: "extends", Type: "reference", Summary: "policy that holds where this one says nothing", later: true}},
+	Type: "policy", Labels: []string{"NAME"}, Repeated: true, Summary: "how changes are judged; the one called default holds where no other is named",
+	Arguments: []Argument{{Name: "extends", Type: "reference", Summary: "policy that holds where this one says nothing"}},
 	Blocks: []*BlockType{
 		{Type: "on", Summary: "the decision for each class of change", Arguments: classArguments()},
 		{Type: "rule", Labels: []string{"NAME"}, Repeated: true, Summary: "a stricter decision for changes that meet a condition", Arguments: []Argument{
-			{Name: "when", Type: "bool", Required: true, Summary: "condition over change", later: true},
-			{Name: "decision", Type: "string", Required: true, Values: []string{"ask", "deny"}, Summary: "the decision if it holds", later: true},
-			{Name: "message", Type: "string", Summary: "what is said then", later: true},
+			{Name: "when", Type: "bool", Required: true, Summary: "condition over change"},
+			{Name: "decision", Type: "string", Required: true, Values: []string{"ask", "deny"}, Summary: "the decision if it holds"},
+			{Name: "message", Type: "string", Summary: "what is said then"},
 		}},
 	},
 }

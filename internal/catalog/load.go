@@ -62,6 +62,7 @@ type loader struct {
 	sources   map[string]*source // by name, for snippets and references
 	partial   []*source          // with syntax errors; body holds what could be read
 	settings  *hclsyntax.Block
+	policies  []*hclsyntax.Block
 	variables map[string]*variable
 	locals    map[string]*local
 	order     []*variable // as declared
@@ -116,6 +117,7 @@ func (l *loader) load() {
 	read := slices.Concat(catalogs, values)
 
 	blocks := l.blocks(catalogs)
+	l.policies = blocks["policy"]
 	before := l.errors
 	for _, b := range blocks["variable"] {
 		l.declareVariable(b)
@@ -141,6 +143,7 @@ func (l *loader) load() {
 		l.evaluate(l.locals[name])
 	}
 	l.readSettings(l.settings)
+	l.readPolicies(l.policies)
 	for _, label := range l.serverOrder {
 		l.surface(l.servers[label])
 	}

@@ -144,6 +144,7 @@ func (l *loader) readServer(i *instance) {
 	if s.Isolation = c.word("isolation", IsolationShared); s.Isolation != IsolationShared {
 		l.notEnforced("isolation", c.args["isolation"].NameRange, w)
 	}
+	s.Policy = l.readPolicyRef(c, "policy")
 	s.Timeouts = l.readTimeouts(c.blocks["timeouts"], w, l.cat.Timeouts)
 
 	for t := range s.Tools {

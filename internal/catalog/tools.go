@@ -184,6 +184,7 @@ func (l *loader) readTool(t *ToolDecl) {
 	}
 	t.Description, _ = c.text("description", maxDescription)
 	t.Disabled = !c.boolean("enabled", true)
+	t.Policy = l.readPolicyRef(c, "policy")
 	if b := c.blocks["input"]; b != nil {
 		t.Input = l.readInput(b, c.w)
 	}
