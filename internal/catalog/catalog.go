@@ -38,6 +38,9 @@ type Options struct {
 	// variables of ProxyVariables, whose credentials become secrets. secret_file needs SecretsDirVariable. Nil means that no
 	// variable is set.
 	Lookup func(name string) (string, bool)
+	// Environ lists the environment as os.Environ does, nil to leave it alone: the names MCPCAT_VAR_<name> that are nearly
+	// those of declared variables are warnings, since they have no effect. Values are not looked at.
+	Environ func() []string
 	// Vars are the values given on the command line, in their order there.
 	Vars []VarSource
 	// Planned, if not nil, replaces every other source of values: each variable that is not sensitive takes its value

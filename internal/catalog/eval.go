@@ -163,6 +163,10 @@ func (v *useWalker) named(root, name string, r hcl.Range) {
 			v.unknown("variable", root, name, keys(v.l.variables), r)
 			return
 		}
+		if !v.w.checking && !v.l.validated(x) {
+			v.u.ok = false
+			return
+		}
 		v.u.vars = append(v.u.vars, name)
 		if x.sensitive {
 			v.u.secrets = append(v.u.secrets, "var."+name)

@@ -34,6 +34,7 @@ type source struct {
 	tokens hclsyntax.Tokens
 	body   *hclsyntax.Body // nil if the text could not be parsed
 	hidden bool            // a value, whose text is not shown
+	values bool            // a file of values, of which names alone are shown
 }
 
 // files opens the directory and reads its catalog and value files, each kind sorted by name.
@@ -160,7 +161,16 @@ func readBounded(r io.Reader, most int64) ([]byte, error) {
 // source checks a text that claims to be in the catalog language, and splits it into tokens. It returns nil after an
 // error. The text is not parsed before its limits are known to hold, because the parser does not survive all texts.
 func (l *loader) source(name string, text []byte) *source {
-	s := &source{name: name, text: normalise(text)}
+	return l.parsed(&source{name: name, text: normalise(text), values: strings.HasSuffix(name, ".vars.hcl")})
+}
+
+// valuesSource is source for a file of values, whatever its name.
+func (l *loader) valuesSource(name string, text []byte) *source {
+	return l.parsed(&source{name: name, text: normalise(text), values: true})
+}
+
+func (l *loader) parsed(s *source) *source {
+	name := s.name
 	if len(s.text) > MaxFileBytes {
 		l.add(diag.Errorf("catalog.limit", "Catalog file too large", "%s is larger than %d bytes.", name, MaxFileBytes).At(diag.Range{File: name}))
 		return nil

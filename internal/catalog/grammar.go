@@ -151,12 +151,12 @@ var variableBlock = &BlockType{
 		{Name: "default", Type: "any", Literal: true, Summary: "value if none is given"},
 		{Name: "description", Type: "string", Literal: true, Summary: "for readers"},
 		{Name: "sensitive", Type: "bool", Default: "false", Literal: true, Summary: "the value is a secret"},
-		{Name: "nullable", Type: "bool", Default: "true", Literal: true, Summary: "whether the value may be null"},
+		{Name: "nullable", Type: "bool", Default: "true", Literal: true, Summary: "whether the value may be null; if not, null means the default"},
 	},
 	Blocks: []*BlockType{
-		{Type: "validation", later: true, Repeated: true, Summary: "a condition that the value must meet", Arguments: []Argument{
-			{Name: "condition", Type: "bool", Required: true, Summary: "true if the value is good; may refer to variables and locals", later: true},
-			{Name: "error_message", Type: "string", Required: true, Summary: "what is said if it is not", later: true},
+		{Type: "validation", Repeated: true, Summary: "a condition that the value must meet", Arguments: []Argument{
+			{Name: "condition", Type: "bool", Required: true, Summary: "true if the value is good; refers to the variable, and may refer to others and to locals"},
+			{Name: "error_message", Type: "string", Required: true, Summary: "what is said if it is not"},
 		}},
 	},
 }

@@ -101,6 +101,7 @@ func newLoader(o Options) *loader {
 type where struct {
 	context, address string
 	each             *each
+	checking         bool // the condition of a variable: it may look at values before they are known to be good
 }
 
 // each is the element of for_each that a server block is evaluated for.
@@ -136,6 +137,12 @@ func (l *loader) load() {
 		return
 	}
 	if l.values(values); l.errors > before {
+		return
+	}
+	for _, x := range l.order {
+		l.validated(x)
+	}
+	if l.errors > before {
 		return
 	}
 	// What the rest refers to is evaluated when it is needed, in whatever order it was written.

@@ -41,6 +41,12 @@ func (s *source) snippet(line int) string {
 	if len(on) == 0 {
 		return ""
 	}
+	if s.values {
+		if len(on) > 1 && on[0].Type == hclsyntax.TokenIdent && on[1].Type == hclsyntax.TokenEqual && len(on[0].Bytes) <= maxShownWord {
+			return string(on[0].Bytes) + " = " + ellipsis
+		}
+		return ellipsis
+	}
 	p := printer{header: isHeader(on)}
 	// The lexer reports columns in grapheme clusters; the gap between two tokens is made of blanks only, so byte
 	// distances are right.

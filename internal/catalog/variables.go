@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
@@ -40,6 +39,10 @@ type variable struct {
 	typ                 cty.Type
 	optional            *typeexpr.Defaults
 	sensitive, nullable bool
+	validations         []*validation
+	state               nodeState // of the validations
+	failed              bool
+	fallback            cty.Value // the default; NilVal: none
 	value               cty.Value // NilVal: none yet
 	source              string
 	bad                 bool // a value was refused and that was reported
@@ -51,12 +54,7 @@ func (l *loader) declareVariable(b *hclsyntax.Block) {
 	l.variables[x.name] = x
 	l.order = append(l.order, x)
 	if a := c.args["type"]; a != nil {
-		t, optional, diags := typeexpr.TypeConstraintWithDefaults(a.Expr)
-		if diags.HasErrors() {
-			l.addHCL(diags, x.w, a.Expr, false)
-		} else {
-			x.typ, x.optional = t, optional
-		}
+		l.declareType(x, a.Expr)
 	}
 	x.sensitive = c.literalBool("sensitive", false)
 	x.nullable = c.literalBool("nullable", true)
@@ -64,6 +62,9 @@ func (l *loader) declareVariable(b *hclsyntax.Block) {
 		if s, ok := l.literalString(a, x.w); ok {
 			l.checkPlain("description", s, maxDescription, a.Expr.Range(), x.w)
 		}
+	}
+	for _, v := range c.repeated["validation"] {
+		l.declareValidation(x, v, variableBlock.block("validation"))
 	}
 	a := c.args["default"]
 	if a == nil {
@@ -97,33 +98,67 @@ func (c *contents) literalBool(name string, fallback bool) bool {
 	return v.True()
 }
 
-// set converts a value to the type of the variable and keeps it.
+// declareType reads a type constraint. Defaults of optional attributes are written out: the library evaluates them, and
+// does not meter what it does.
+func (l *loader) declareType(x *variable, e hclsyntax.Expression) {
+	var bad hclsyntax.Node
+	nodes(e, func(n hclsyntax.Node) {
+		switch n.(type) {
+		case *hclsyntax.ForExpr, *hclsyntax.BinaryOpExpr, *hclsyntax.ConditionalExpr, *hclsyntax.SplatExpr:
+			if bad == nil {
+				bad = n
+			}
+		}
+	})
+	if bad != nil {
+		l.fail("catalog.reference", "Plain value needed", bad.Range(), x.w, "A type is written out, and so are the defaults in it: nothing is computed.")
+		return
+	}
+	if _, quoted := literalText(e); quoted {
+		l.fail("catalog.type", "Type in quotes", e.Range(), x.w, "A type is written without quotes, such as type = string or type = list(string).")
+		return
+	}
+	t, optional, diags := typeexpr.TypeConstraintWithDefaults(e)
+	if diags.HasErrors() {
+		l.addHCL(diags, x.w, e, false)
+		return
+	}
+	x.typ, x.optional = t, optional
+}
+
+// set converts a value to the type of the variable and keeps it. Null for a variable with nullable = false means its
+// default.
 func (l *loader) set(x *variable, v cty.Value, source string, r hcl.Range, w where) {
 	if v.IsNull() && !x.nullable {
+		if source != fromDefault && x.fallback != cty.NilVal {
+			x.value, x.source = x.fallback, fromDefault
+			return
+		}
 		x.bad = true
 		l.fail("variable.null", "Null not allowed", r, w, "The variable %q is declared with nullable = false and cannot be null.", x.name)
 		return
 	}
-	if x.optional != nil && !v.IsNull() {
-		v = x.optional.Apply(v)
-	}
-	converted, err := convert.Convert(v, x.typ)
-	if err != nil {
+	converted, fault := x.convertTo(v)
+	if fault != "" {
 		x.bad = true
-		why := "the value does not fit"
-		if !x.sensitive {
-			why = diag.Escape(cutText(err.Error(), 256))
+		from := ""
+		if source == fromEnvironment || source == fromFlag {
+			from = " The value is from " + x.sourceName(source) + "."
 		}
-		l.fail("catalog.type", "Wrong type", r, w, "The variable %q has the type %s: %s.", x.name, typeexpr.TypeString(x.typ), why)
+		l.fail("catalog.type", "Wrong type", r, w, "%s.%s", fault, from)
 		return
 	}
 	x.value, x.source = converted, source
+	if source == fromDefault {
+		x.fallback = converted
+	}
 }
 
 // values gives every declared variable its value and fills Catalog.Variables.
 func (l *loader) values(files []*source) {
 	slices.SortFunc(l.order, func(a, b *variable) int { return strings.Compare(a.name, b.name) })
 	l.environment()
+	l.misspelt()
 	for _, f := range files {
 		l.valuesFile(f, true)
 	}
@@ -227,7 +262,7 @@ func (l *loader) varFile(v VarSource) {
 		}
 		inside = l.insideDir(v.File)
 	}
-	if s := l.source(name, text); s != nil {
+	if s := l.valuesSource(name, text); s != nil {
 		l.valuesFile(s, inside)
 	}
 }

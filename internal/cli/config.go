@@ -53,7 +53,7 @@ func (a *app) readCatalog(offline bool) (*catalog.Catalog, diag.List, error) {
 			vars[i].File = a.path(vars[i].File)
 		}
 	}
-	return a.readCatalogWith(catalog.Options{Dir: a.dir(), Lookup: a.Lookup, Vars: vars, AllowMissingSecrets: offline, LockPath: a.flags.lock, Version: version})
+	return a.readCatalogWith(catalog.Options{Dir: a.dir(), Lookup: a.Lookup, Environ: a.Environ, Vars: vars, AllowMissingSecrets: offline, LockPath: a.flags.lock, Version: version})
 }
 
 // standardVars reads the variables of -var-file=- once; standard input cannot be read twice.

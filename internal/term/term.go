@@ -34,6 +34,8 @@ type Process struct {
 	Width int
 	// Lookup reads one environment variable.
 	Lookup func(name string) (string, bool)
+	// Environ lists the environment as NAME=value, to find names that are misspelt; nil for tests without one.
+	Environ func() []string
 	// Dir is the working directory, absolute.
 	Dir string
 	// State is the directory for what mcpcat remembers on this machine, absolute. It is outside any checkout and may
@@ -60,6 +62,7 @@ func Current() (*Process, error) {
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		Lookup:         os.LookupEnv,
+		Environ:        os.Environ,
 		Dir:            dir,
 	}
 	if p.StdoutTerminal {
