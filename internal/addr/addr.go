@@ -437,3 +437,34 @@ func unescape(b *strings.Builder, s string) (int, error) {
 	b.WriteRune(r)
 	return 2 + digits, nil
 }
+
+// MakeLabel returns a label that looks like s: lower-case letters and digits as they are, a single underscore for everything
+// between them, cut to MaxLabelBytes. What would not begin with a letter gets prefix, which must be a label, in front.
+func MakeLabel(s, prefix string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range strings.ToLower(s) {
+		if r < 'a' || r > 'z' {
+			if r < '0' || r > '9' {
+				gap = true
+				continue
+			}
+			if b.Len() == 0 {
+				b.WriteString(prefix)
+				gap = true
+			}
+		}
+		if gap && b.Len() > 0 {
+			b.WriteByte('_')
+		}
+		gap = false
+		b.WriteRune(r)
+		if b.Len() >= MaxLabelBytes {
+			break
+		}
+	}
+	if b.Len() == 0 {
+		return prefix
+	}
+	return strings.TrimRight(b.String()[:min(b.Len(), MaxLabelBytes)], "_")
+}

@@ -146,3 +146,17 @@ func FuzzItem(f *testing.F) {
 		}
 	})
 }
+
+func TestMakeLabel(t *testing.T) {
+	long := strings.Repeat("ab ", 40)
+	for s, want := range map[string]string{
+		"github": "github", "GitHub (work)": "github_work", "my--server__x": "my_server_x", "@scope/pkg": "scope_pkg", "7zip": "p_7zip",
+		"": "p", "日本": "p", "_a_": "a", "a1.B2": "a1_b2", "ÄÖa": "a", long: strings.TrimRight(strings.ReplaceAll(long, " ", "_")[:63], "_"), strings.Repeat("x", 70): strings.Repeat("x", 63),
+		strings.Repeat("x", 62) + "-y": strings.Repeat("x", 62),
+	} {
+		got := MakeLabel(s, "p")
+		if got != want || !ValidLabel(got) {
+			t.Errorf("MakeLabel(%q) = %q, want %q", s, got, want)
+		}
+	}
+}

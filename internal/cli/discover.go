@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -175,21 +174,11 @@ func private(raw string) bool {
 	return err == nil && catalog.PrivateHost(u.Hostname())
 }
 
-var notLabel = regexp.MustCompile(`[^a-z0-9]+`)
-
 // label makes a server label of a host or program name.
 func label(name string) string {
-	name = strings.ToLower(path.Base(name))
-	if parts := strings.Split(name, "."); len(parts) > 2 && parts[0] == "mcp" {
+	name = path.Base(name)
+	if parts := strings.Split(name, "."); len(parts) > 2 && strings.EqualFold(parts[0], "mcp") {
 		name = parts[1]
 	}
-	name = strings.Trim(notLabel.ReplaceAllString(name, "_"), "_")
-	if name == "" || name[0] < 'a' {
-		name = "server_" + name
-	}
-	name = strings.Trim(name, "_")
-	if !addr.ValidLabel(name) {
-		return "server"
-	}
-	return name
+	return addr.MakeLabel(name, "server")
 }
