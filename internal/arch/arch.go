@@ -31,8 +31,9 @@ var arrows = map[string][]string{
 	"internal/term":    {"internal/procs"},
 	"internal/contact": {"internal/catalog", "internal/digest", "internal/lock", "internal/strictjson"},
 
-	"internal/observe": {"internal/catalog", "internal/digest", "internal/strictjson", "internal/surface", "internal/upstream", "mcp"},
-	"internal/proxy":   {"gate", "internal/jsonrpc", "internal/mcpheader", "internal/strictjson"},
+	"internal/observe":  {"internal/catalog", "internal/digest", "internal/strictjson", "internal/surface", "internal/upstream", "mcp"},
+	"internal/importer": {"internal/addr", "internal/catalog", "internal/diag", "internal/secret", "internal/strictjson"},
+	"internal/proxy":    {"gate", "internal/jsonrpc", "internal/mcpheader", "internal/strictjson"},
 
 	"gate": {
 		"internal/addr", "internal/catalog", "internal/digest", "internal/jsonrpc", "internal/lock", "internal/lock/boltfile", "internal/schema",
@@ -72,7 +73,7 @@ var arrows = map[string][]string{
 // owners says which packages may import a library; every other package of the module may not.
 var owners = map[string][]string{
 	"go.etcd.io/bbolt":                         {"internal/lock/boltfile"},
-	"github.com/hashicorp/hcl/v2":              {"internal/catalog"},
+	"github.com/hashicorp/hcl/v2":              {"internal/catalog", "internal/importer"},
 	"github.com/zclconf/go-cty":                {"internal/catalog"},
 	"github.com/santhosh-tekuri/jsonschema/v6": {"internal/schema"},
 	"github.com/tmaxmax/go-sse":                {"internal/transport"},
@@ -86,7 +87,7 @@ var owners = map[string][]string{
 }
 
 // pure packages decide and do no input or output.
-var pure = []string{"internal/strictjson", "internal/digest", "internal/jsonrpc", "internal/mcpheader", "internal/addr", "internal/diag", "internal/secret", "internal/surface", "internal/lock", "internal/plan"}
+var pure = []string{"internal/strictjson", "internal/digest", "internal/jsonrpc", "internal/mcpheader", "internal/addr", "internal/diag", "internal/secret", "internal/surface", "internal/lock", "internal/plan", "internal/importer"}
 
 var impure = []string{"os", "os/exec", "net", "net/http", "log", "time/tzdata", "syscall"}
 

@@ -1,7 +1,7 @@
 // Package catalog reads the HCL files in which people declare servers, the tools pinned on them and the agents that may
 // call those tools, and turns them into plain Go values.
 //
-// It is the only package that knows HCL and cty: nothing of either leaves it, and wire JSON never enters it, because
+// It is the only package that reads HCL and knows cty: nothing of either leaves it, and wire JSON never enters it, because
 // cty normalises strings. It contacts nothing, starts nothing and writes nothing; it reads the catalog directory and the
 // certificates, keys and secret files that a catalog names, and asks Options.Lookup for environment variables. Secrets leave the
 // evaluator as secret.String with the reference they came from, and no diagnostic, Endpoint or digest contains a secret
