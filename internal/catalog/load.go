@@ -451,37 +451,6 @@ func (l *loader) addAt(d diag.Diagnostic, r hcl.Range, w where) {
 	l.add(d)
 }
 
-// addHCL reports what the HCL library found, at most five of it. The library's summaries are fixed words. Its details
-// may repeat values: they are replaced if secret, and texts of literals are taken out otherwise.
-func (l *loader) addHCL(diags hcl.Diagnostics, w where, expr hclsyntax.Expression, secret bool) {
-	shown := 0
-	for _, d := range diags {
-		if d.Severity != hcl.DiagError {
-			continue
-		}
-		if shown++; shown > 5 {
-			return
-		}
-		r := hcl.Range{}
-		if d.Subject != nil {
-			r = *d.Subject
-		}
-		detail := "The expression refers to a secret, so the reason is not shown."
-		if !secret {
-			detail = diag.Escape(cutText(scrub(d.Detail, d.Expression, expr), 1024))
-		}
-		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok && isFileError(call.FunctionCallError()) {
-			l.fail("catalog.file", "File cannot be read", r, w, "%s.", upperFirst(call.FunctionCallError().Error()))
-			continue
-		}
-		code := "catalog.expression"
-		if d.Summary == exhaustedSummary {
-			code = "catalog.limit"
-		}
-		l.fail(code, d.Summary, r, w, "%s", detail)
-	}
-}
-
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -53,6 +53,14 @@ func jsonOf(v cty.Value) (json.RawMessage, error) {
 	return ctyjson.Marshal(v, v.Type())
 }
 
+// attributeNames are the names that a value has behind a dot or in brackets.
+func attributeNames(v cty.Value) []string {
+	if v == cty.NilVal || v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
+		return nil
+	}
+	return keys(v.AsValueMap())
+}
+
 // secretsIn appends a secret for every text in a secret value, keys of maps included, and for every number, as it would be
 // written.
 func secretsIn(list []secret.String, v cty.Value, ref string) []secret.String {
