@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -106,4 +107,10 @@ func withEnds(src, text []byte) []byte {
 		src = src[end+1:]
 	}
 	return out
+}
+
+// formatExpression formats the text of one expression.
+func formatExpression(text []byte) string {
+	whole := append([]byte("x = "), text...)
+	return strings.TrimSpace(strings.TrimPrefix(string(hclwrite.Format(whole)), "x = "))
 }

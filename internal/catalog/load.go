@@ -29,13 +29,11 @@ const maxDiagnostics = 50
 // links that leave the directory are refused. The limits are MaxFiles, MaxFileBytes and those of the constants beside
 // MaxDepth.
 func Load(o Options) (*Catalog, diag.List) {
-	l := newLoader(o)
-	l.load()
-	list := l.list()
-	if list.HasErrors() {
+	s, list := Open(o)
+	if s == nil {
 		return nil, list
 	}
-	return l.cat, list
+	return s.Catalog, list
 }
 
 // list is what there is to report, sorted and bounded.

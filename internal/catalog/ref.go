@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
@@ -98,7 +97,7 @@ func (l *loader) sourceText(r hcl.Range, secret []hcl.Range) string {
 	if s == nil || s.hidden || r.End.Byte > len(s.text) {
 		return "expression"
 	}
-	text := []byte("x = ")
+	var text []byte
 	at := r.Start.Byte
 	for _, t := range s.tokens {
 		switch t.Type {
@@ -110,7 +109,7 @@ func (l *loader) sourceText(r hcl.Range, secret []hcl.Range) string {
 		}
 	}
 	text = append(text, s.text[at:r.End.Byte]...)
-	return strings.TrimSpace(strings.TrimPrefix(string(hclwrite.Format(text)), "x = "))
+	return formatExpression(text)
 }
 
 // quoteInside escapes s for the inside of a quoted text.
