@@ -38,6 +38,15 @@ func enforced(cat *catalog.Catalog) error {
 // readCatalog loads the catalog of the working directory and returns its warnings. From here on both streams hide its
 // secrets. With offline, sensitive variables may be missing.
 func (a *app) readCatalog(offline bool) (*catalog.Catalog, diag.List, error) {
+	o, err := a.catalogOptions(offline)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a.readCatalogWith(o)
+}
+
+// catalogOptions say how the catalog of the working directory is read, with the variables of the command line.
+func (a *app) catalogOptions(offline bool) (catalog.Options, error) {
 	vars := make([]catalog.VarSource, len(a.flags.vars))
 	copy(vars, a.flags.vars)
 	for i := range vars {
@@ -46,14 +55,14 @@ func (a *app) readCatalog(offline bool) (*catalog.Catalog, diag.List, error) {
 		case "-":
 			b, err := a.standardVars()
 			if err != nil {
-				return nil, nil, err
+				return catalog.Options{}, err
 			}
 			vars[i].Data = b
 		default:
 			vars[i].File = a.path(vars[i].File)
 		}
 	}
-	return a.readCatalogWith(catalog.Options{Dir: a.dir(), Lookup: a.Lookup, Environ: a.Environ, Vars: vars, AllowMissingSecrets: offline, LockPath: a.flags.lock, Version: version})
+	return catalog.Options{Dir: a.dir(), Lookup: a.Lookup, Environ: a.Environ, Vars: vars, AllowMissingSecrets: offline, LockPath: a.flags.lock, Version: version}, nil
 }
 
 // standardVars reads the variables of -var-file=- once; standard input cannot be read twice.

@@ -214,7 +214,7 @@ func (a *app) root() *cli.Command {
 		ExitErrHandler:        func(context.Context, *cli.Command, error) {},
 		Commands: []*cli.Command{
 			a.planCommand(), a.applyCommand(), a.verifyCommand(), a.serveCommand(), a.callCommand(),
-			a.validateCommand(), a.fmtCommand(), a.discoverCommand(), a.showCommand(), a.lockCommand(), a.digestCommand(), a.versionCommand(),
+			a.validateCommand(), a.consoleCommand(), a.fmtCommand(), a.discoverCommand(), a.showCommand(), a.lockCommand(), a.digestCommand(), a.versionCommand(),
 		},
 	}
 	root.Action = func(_ context.Context, c *cli.Command) error {

@@ -71,6 +71,28 @@ func (d Valid) Text(w io.Writer) error {
 	return err
 }
 
+// Console is the result of console.
+type Console struct {
+	Results []ConsoleResult `json:"results"` // in the order of the expressions
+}
+
+// MarshalJSON writes no result as an empty list.
+func (d Console) MarshalJSON() ([]byte, error) {
+	type console Console
+	if d.Results == nil {
+		d.Results = []ConsoleResult{}
+	}
+	return json.Marshal(console(d))
+}
+
+// ConsoleResult is the answer to one expression: Value alone, or why there is none.
+type ConsoleResult struct {
+	Line      int             `json:"line"` // of standard input; 1 for an expression of the command line
+	Value     json.RawMessage `json:"value,omitempty"`
+	Sensitive bool            `json:"sensitive,omitempty"` // the expression refers to a secret
+	Failed    bool            `json:"failed,omitempty"`    // the diagnostics say why
+}
+
 // DigestDoc is the result of digest.
 type DigestDoc struct {
 	Kind   string        `json:"digest_kind"`
