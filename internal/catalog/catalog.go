@@ -91,6 +91,8 @@ type Catalog struct {
 	Toolsets     []*Toolset // by name
 	Agents       []*Agent   // by name
 	Policies     []*Policy  // by name; see PolicySet
+	Moved        []Moved    // in source order
+	Removed      []Removed  // in source order
 
 	secrets     []secret.String
 	unsupported diag.List

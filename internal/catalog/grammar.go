@@ -346,12 +346,12 @@ var policyBlock = &BlockType{
 	},
 }
 
-var movedBlock = &BlockType{Type: "moved", later: true, Repeated: true, Summary: "a server or item that has another address now", Arguments: []Argument{
-	{Name: "from", Type: "reference", Required: true, Literal: true, Summary: "the address before", later: true},
-	{Name: "to", Type: "reference", Required: true, Literal: true, Summary: "the address now", later: true},
+var movedBlock = &BlockType{Type: "moved", Repeated: true, Summary: "a server or item that has another address now", Arguments: []Argument{
+	{Name: "from", Type: "reference", Required: true, Literal: true, Summary: "the address before"},
+	{Name: "to", Type: "reference", Required: true, Literal: true, Summary: "the address now"},
 }}
 
-var removedBlock = &BlockType{Type: "removed", later: true, Repeated: true, Summary: "a server or item that is meant to be gone", Arguments: []Argument{
-	{Name: "from", Type: "reference", Required: true, Literal: true, Summary: "its address", later: true},
-	{Name: "reason", Type: "string", Summary: "for readers", later: true},
+var removedBlock = &BlockType{Type: "removed", Repeated: true, Summary: "a server or item that is meant to be gone", Arguments: []Argument{
+	{Name: "from", Type: "reference", Required: true, Literal: true, Summary: "its address"},
+	{Name: "reason", Type: "string", Summary: "for readers"},
 }}

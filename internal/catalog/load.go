@@ -159,6 +159,7 @@ func (l *loader) load() {
 		}
 	}
 	l.checkServerNames()
+	l.readMoved(blocks["moved"], blocks["removed"])
 	for _, name := range keys(l.toolsets) {
 		l.readToolset(l.toolsets[name])
 	}
