@@ -67,8 +67,30 @@ var (
 	languageNames = blockNames(language)
 )
 
-// reservedBlocks have no meaning and may get one.
-var reservedBlocks = []string{"module", "import", "check", "output", "data", "provider", "secret", "approval"}
+// reservedBlocks have no meaning and may get one. The text says what to write instead.
+var reservedBlocks = map[string]string{
+	"module":   "There are no modules: the files of one directory form one catalog, and locals and for_each save repetition.",
+	"import":   "mcpcat import reads the configuration of an agent program, and mcpcat plan finds out what a server offers.",
+	"check":    "A variable is checked by validation { }, and a change by policy { rule { } }.",
+	"output":   "Nothing is passed on: mcpcat console -e prints values, and the results of a tool are limited by output { } in its tool block.",
+	"data":     "Nothing is read from elsewhere: values come from variables, env() and file().",
+	"provider": "An upstream is declared by server \"NAME\" { http { … } } or server \"NAME\" { stdio { … } }.",
+	"secret":   "A secret is a variable with sensitive = true, env(\"NAME\") or secret_file(\"PATH\").",
+	"approval": "Approval is mcpcat apply of a reviewed plan; policy { } says which changes need one.",
+}
+
+// foreignWords are words of Terraform that have another form here.
+var foreignWords = map[string]string{
+	"terraform":  "Settings of the catalog stand in mcpcat { }.",
+	"resource":   "A server is declared by server \"NAME\" { }; resources that it offers are listed in resources = [ ].",
+	"local":      "Several locals are declared in locals { }; local.NAME refers to one.",
+	"dynamic":    "Blocks are written out; for_each on a server makes several servers of one block.",
+	"count":      "Write for_each = toset([ … ]), so that each server has a name of its own.",
+	"depends_on": "References decide the order.",
+	"lifecycle":  "policy { on { } } says what may change.",
+	"source":     "A catalog is read from its own directory only.",
+	"version":    "required_version in mcpcat { } is about mcpcat, expect { version } about a server.",
+}
 
 func (b *BlockType) argument(name string) *Argument {
 	for i := range b.Arguments {

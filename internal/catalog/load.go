@@ -257,11 +257,11 @@ func (l *loader) labels(b *hclsyntax.Block, t *BlockType) bool {
 }
 
 func (l *loader) unknownBlock(b *hclsyntax.Block, w where, known []string) {
-	if slices.Contains(reservedBlocks, b.Type) {
-		l.fail("catalog.unsupported", "Block type is reserved", header(b), w, "The block type %q is reserved and has no meaning in a catalog.", b.Type)
+	if hint := reservedBlocks[b.Type]; hint != "" {
+		l.fail("catalog.unsupported", "Block type is reserved", header(b), w, "The block type %q is reserved and has no meaning in a catalog. %s", b.Type, hint)
 		return
 	}
-	l.fail("catalog.unknown_block", "Unknown block type", header(b), w, "There is no block type %s here.%s", diag.Quote(b.Type, maxShownWord), suggest(b.Type, known, known))
+	l.fail("catalog.unknown_block", "Unknown block type", header(b), w, "There is no block type %s here.%s", diag.Quote(b.Type, maxShownWord), suggestOr(b.Type, known))
 }
 
 // contents are the arguments and blocks of a body that follow the language.
@@ -292,7 +292,7 @@ func (l *loader) contents(body *hclsyntax.Body, w where, t *BlockType) *contents
 		case t.block(a.Name) != nil:
 			l.fail("catalog.unknown_argument", "Block written as an argument", a.NameRange, w, "%s is a block: write %s { … } without the equals sign.", a.Name, a.Name)
 		default:
-			l.fail("catalog.unknown_argument", "Unknown argument", a.NameRange, w, "There is no argument %s here.%s", diag.Quote(a.Name, maxShownWord), suggest(a.Name, names, names))
+			l.fail("catalog.unknown_argument", "Unknown argument", a.NameRange, w, "There is no argument %s here.%s", diag.Quote(a.Name, maxShownWord), suggestOr(a.Name, names))
 		}
 	}
 	for _, b := range body.Blocks {
@@ -349,6 +349,14 @@ func suggest(name string, candidates, right []string) string {
 		return ""
 	}
 	return " Known here: " + strings.Join(right, ", ") + "."
+}
+
+// suggestOr is suggest for words of the language, among which are some that other languages have.
+func suggestOr(name string, known []string) string {
+	if hint := foreignWords[name]; hint != "" {
+		return " " + hint
+	}
+	return suggest(name, known, known)
 }
 
 // nearest returns the candidate that is at most two edits, or a third of name's length, away; "" if there is none. Two
