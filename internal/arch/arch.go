@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"cmd/mcpcat": {"internal/cli", "internal/term"},
 
 	"internal/cli": {
-		"gate", "internal/addr", "internal/catalog", "internal/contact", "internal/diag", "internal/digest", "internal/lock", "internal/lock/boltfile",
+		"docs/schema", "gate", "internal/addr", "internal/catalog", "internal/contact", "internal/diag", "internal/digest", "internal/lock", "internal/lock/boltfile",
 		"internal/observe", "internal/plan", "internal/proxy", "internal/secret", "internal/strictjson", "internal/surface", "internal/term", "internal/upstream",
 		"internal/view",
 	},
@@ -62,6 +62,8 @@ var arrows = map[string][]string{
 	"internal/schema":     {"internal/strictjson"},
 	"internal/digest":     {"internal/strictjson"},
 	"internal/strictjson": {},
+
+	"docs/schema": {},
 
 	"internal/arch":     {},
 	"internal/casetest": {},

@@ -215,6 +215,7 @@ func (a *app) root() *cli.Command {
 		Commands: []*cli.Command{
 			a.planCommand(), a.applyCommand(), a.verifyCommand(), a.serveCommand(), a.callCommand(),
 			a.validateCommand(), a.consoleCommand(), a.fmtCommand(), a.discoverCommand(), a.showCommand(), a.lockCommand(), a.digestCommand(), a.versionCommand(),
+			a.schemaCommand(),
 		},
 	}
 	root.Action = func(_ context.Context, c *cli.Command) error {

@@ -40,18 +40,21 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/.state")
 			e.Setenv("NO_COLOR", "1")
+			e.Values[printedKey{}] = printed{}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits":    exits,
-			"same":     same,
-			"flip":     flip,
-			"converse": converse,
+			"exits":     exits,
+			"same":      same,
+			"flip":      flip,
+			"converse":  converse,
+			"documents": documents,
 		},
 	})
 }
 
-// exits STATUS COMMAND ARGS... runs a command and wants exactly that exit status.
+// exits STATUS COMMAND ARGS... runs a command and wants exactly that exit status. A document on standard output must follow
+// the schema of its kind.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND [ARGUMENTS]")
@@ -69,6 +72,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s exited %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
+	checkDocument(ts, ts.ReadFile("stdout"))
 }
 
 func asExit(err error, into *interface{ ExitCode() int }) bool {
