@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
@@ -14,14 +13,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/mcpcat-dev/mcpcat/internal/cli"
-	"github.com/mcpcat-dev/mcpcat/internal/term"
 )
 
 // The tests of this file put one random secret into every place where a secret may stand, have servers, proxies and other
@@ -36,7 +30,7 @@ var canaryPlaces = map[string]string{
 // newCanaryPlace makes an empty catalog directory whose commands find the canaries in the environment.
 func newCanaryPlace(t *testing.T, c canaries) *echoPlace {
 	t.Helper()
-	p := &echoPlace{t: t, dir: t.TempDir(), env: map[string]string{}}
+	p := emptyPlace(t)
 	for place, value := range c {
 		p.env["MCPCAT_VAR_"+place] = value
 	}
@@ -61,15 +55,6 @@ func (p *echoPlace) catalog(servers map[string]string) {
 	p.file("catalog.hcl", b.String())
 }
 
-func (p *echoPlace) file(name, text string) string {
-	p.t.Helper()
-	path := filepath.Join(p.dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
-	return path
-}
-
 // officeBlock is a server at origin that is given a secret in each place that a request has.
 func officeBlock(origin string) string {
 	return "  http {\n    url = \"" + origin + "/${urlencode(var.path)}/mcp?k=${urlencode(var.query)}\"\n" +
@@ -82,127 +67,6 @@ func depotBlock(mode, record string) string {
 }
 
 const agentMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
-
-// tour runs commands against one server: those that ask it, and one for each kind of output and file. A long one runs all
-// commands in all their forms.
-func (p *echoPlace) tour(server string, long bool) {
-	p.t.Helper()
-	p.run("plan", "-contact=all", "-out=p.mcpplan", "-full", "-show-unchanged")
-	p.run("call", "-contact=all", "-json", "server."+server+".tool.berth", "{}")
-	p.agent(server, "-log-format=text")
-	p.run("apply", "p.mcpplan", "-allow-incomplete", "-json")
-	if !long {
-		return
-	}
-	p.run("plan", "-json", "-contact=all")
-	p.run("show", "p.mcpplan")
-	p.run("show", "-json", "p.mcpplan")
-	p.run("apply", "-auto-approve", "-contact=all", "-allow-incomplete")
-	p.run("verify", "-contact=all")
-	p.run("verify", "-json")
-	p.run("call", "server."+server+".tool.berth", "{}")
-	p.run("call", "-agent=pilot", "-dry-run", server+"__berth", "{}")
-	p.agent(server, "-log-format=json")
-	p.agent(server, "-log-level=trace")
-	p.listen(server)
-	for _, args := range [][]string{
-		{"validate"},
-		{"validate", "-json"},
-		{"lock", "list", "-long"},
-		{"lock", "list", "-json"},
-		{"lock", "show", "server." + server + ".tool.berth"},
-		{"lock", "show", "-json", "server." + server + ".tool.berth"},
-		{"lock", "show", "-raw", "server." + server + ".tool.berth"},
-		{"version"},
-		{"version", "-json"},
-		{"plan", "-bad-flag"},
-		{"plan", "-contact=none"},
-		{"call", "server." + server + ".tool.nothing"},
-		{"apply", "missing.mcpplan"},
-		{"plan", "-var", "nothing=1"},
-	} {
-		p.run(args...)
-	}
-}
-
-// agent serves standard input to an agent that calls the tool.
-func (p *echoPlace) agent(server, log string) {
-	p.t.Helper()
-	p.stdin = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + server + `__berth","arguments":{},` + agentMeta + "}}\n"
-	args := []string{"serve", "-stdio", "-agent=pilot", log}
-	if !strings.HasPrefix(log, "-log-level") {
-		args = append(args, "-log-level=debug")
-	}
-	p.run(args...)
-	p.stdin = ""
-}
-
-// listen serves HTTP to an agent that lists and calls.
-func (p *echoPlace) listen(server string) {
-	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	r, w := io.Pipe()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer w.Close()
-		cli.Main(ctx, []string{"serve", "-listen=127.0.0.1:0", "-agent=pilot", "-log-level=debug", "-drain=1s"}, &term.Process{
-			Stdin: strings.NewReader(""), Stdout: w, Stderr: w, Dir: p.dir, State: p.state(), Lookup: p.lookup,
-		})
-	}()
-	address := make(chan string, 1)
-	logged := make(chan []byte)
-	go func() {
-		var log []byte
-		b := make([]byte, 4096)
-		for {
-			n, err := r.Read(b)
-			log = append(log, b[:n]...)
-			if m := regexp.MustCompile(`url=(http://[0-9.:]+/mcp)`).FindSubmatch(log); m != nil {
-				select {
-				case address <- string(m[1]):
-				default:
-				}
-			}
-			if err != nil {
-				close(address)
-				logged <- log
-				return
-			}
-		}
-	}()
-	if url, ok := <-address; ok {
-		for _, method := range []string{"server/discover", "tools/list", "tools/call"} {
-			params, name := `{`+agentMeta+`}`, ""
-			if method == "tools/call" {
-				params, name = `{"name":"`+server+`__berth","arguments":{},`+agentMeta+`}`, server+"__berth"
-			}
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`))
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			req.Header = http.Header{
-				"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-				"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method},
-			}
-			if name != "" {
-				req.Header.Set("Mcp-Name", name)
-			}
-			answer, err := http.DefaultClient.Do(req)
-			if err != nil {
-				p.t.Errorf("%s of the agent: %v", method, err)
-				continue
-			}
-			body, _ := io.ReadAll(answer.Body)
-			_ = answer.Body.Close()
-			fmt.Fprintf(&p.out, "%d %v\n%s\n", answer.StatusCode, answer.Header, body)
-		}
-	}
-	cancel()
-	p.out.Write(<-logged)
-	<-ended
-}
 
 // sample is all of modes, or with the race detector, which makes everything slow and is not what these tests are for, some.
 func sample[M any](modes map[string]M) map[string]M {
@@ -242,7 +106,9 @@ func TestSecretsReachTheirOwnOriginOnly(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
 	office := newEchoOrigin(t, nil)
 	vault := newVault(t, p)
-	p.catalog(map[string]string{"office": officeBlock(office.URL), "depot": depotBlock(p.file("mode.said", ""), record), "vault": vault.block})
+	mode := p.file("mode.said", "")
+	p.targets = map[string]string{"office": office.URL, "depot": "-- echochild " + mode + " " + record}
+	p.catalog(map[string]string{"office": officeBlock(office.URL), "depot": depotBlock(mode, record), "vault": vault.block})
 	p.pinned()
 	for _, server := range []string{"office", "depot", "vault"} {
 		p.tour(server, true)
@@ -357,30 +223,12 @@ func TestEchoedSecrets(t *testing.T) {
 			modes[name+" as "+spelling] = mode
 		}
 	}
-	c := newCanaries(t, canaryPlaces)
-	search := c.but()
-	shown := make(chan string, len(modes))
-	t.Run("modes", func(t *testing.T) {
-		for name, mode := range sample(modes) {
-			t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
-				t.Parallel()
-				p := newCanaryPlace(t, c)
-				office := newEchoOrigin(t, nil)
-				p.catalog(map[string]string{"office": officeBlock(office.URL)})
-				p.pinned()
-				office.set(mode)
-				p.tour("office", name == "good" || name == "notes")
-				p.clean(search)
-				if strings.Contains(string(p.everything()), mark) {
-					shown <- name
-				}
-			})
-		}
+	echoes(t, modes, func(p *echoPlace) (string, func(echoMode), func() []byte) {
+		office := newEchoOrigin(p.t, nil)
+		p.targets = map[string]string{"office": office.URL}
+		p.catalog(map[string]string{"office": officeBlock(office.URL)})
+		return "office", office.set, func() []byte { return []byte(office.received()) }
 	})
-	// Much of what a server says is refused whole. What is shown shows that secrets could come out there.
-	if n := len(shown); n < len(sample(modes))/5 {
-		t.Errorf("of %d answers that repeat what was sent, something was shown of %d only", len(sample(modes)), n)
-	}
 }
 
 // TestEchoedEnvironment has a child say again its environment, in every place of an answer and on standard error.
@@ -389,6 +237,24 @@ func TestEchoedEnvironment(t *testing.T) {
 	for _, list := range []map[string]string{places, callPlaces} {
 		maps.Copy(modes, list)
 	}
+	echoes(t, modes, func(p *echoPlace) (string, func(string), func() []byte) {
+		record, mode := filepath.Join(p.t.TempDir(), "record"), p.file("mode.said", "")
+		p.targets = map[string]string{"depot": "-- echochild " + mode + " " + record}
+		p.catalog(map[string]string{"depot": depotBlock(mode, record)})
+		return "depot", func(mode string) { p.file("mode.said", mode) }, func() []byte {
+			got, err := os.ReadFile(record)
+			if err != nil {
+				p.t.Error(err)
+			}
+			return got
+		}
+	})
+}
+
+// echoes pins a server that answers as it should, has it say again what it is sent in each of its modes, and looks through all
+// that commands make of it. Start writes the catalog of the server, and returns its label, what sets its mode, and what it was
+// sent.
+func echoes[M any](t *testing.T, modes map[string]M, start func(*echoPlace) (string, func(M), func() []byte)) {
 	c := newCanaries(t, canaryPlaces)
 	search := c.but()
 	shown := make(chan string, len(modes))
@@ -397,15 +263,13 @@ func TestEchoedEnvironment(t *testing.T) {
 			t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 				t.Parallel()
 				p := newCanaryPlace(t, c)
-				record := filepath.Join(t.TempDir(), "record")
-				p.catalog(map[string]string{"depot": depotBlock(p.file("mode.said", ""), record)})
+				server, set, sent := start(p)
 				p.pinned()
-				p.file("mode.said", mode)
-				p.tour("depot", name == "good" || name == "notes")
+				set(mode)
+				p.tour(server, name == "good" || name == "notes")
 				p.clean(search)
-				child, err := os.ReadFile(record)
-				if err != nil || c.only("environment").in(child) == "" {
-					t.Errorf("the child was not given its secret: %v", err)
+				if search.in(sent()) == "" {
+					t.Error("the server was not sent its secret, so nothing was tested")
 				}
 				if strings.Contains(string(p.everything()), mark) {
 					shown <- name
@@ -413,6 +277,7 @@ func TestEchoedEnvironment(t *testing.T) {
 			})
 		}
 	})
+	// Much of what a server says is refused whole. What is shown shows that secrets could come out there.
 	if n := len(shown); n < len(sample(modes))/5 {
 		t.Errorf("of %d answers that repeat what was sent, something was shown of %d only", len(sample(modes)), n)
 	}

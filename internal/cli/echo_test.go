@@ -137,21 +137,42 @@ func echoing(place, said, method, id string) string {
 
 // echoPlace is a catalog directory, in which commands run within this process.
 type echoPlace struct {
-	t     *testing.T
-	dir   string
-	env   map[string]string
-	stdin string
-	out   bytes.Buffer // of all runs
+	t       *testing.T
+	dir     string
+	env     map[string]string
+	stdin   string
+	wrote   map[string]bool   // paths of the test's own files
+	targets map[string]string // what discover is told to find a server, by label
+	out     bytes.Buffer      // of all runs
+}
+
+// emptyPlace makes a directory without a catalog.
+func emptyPlace(t *testing.T) *echoPlace {
+	t.Helper()
+	return &echoPlace{t: t, dir: t.TempDir(), env: map[string]string{}, wrote: map[string]bool{}}
+}
+
+// file writes a file of the test's own.
+func (p *echoPlace) file(name, text string) string {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	mode := fs.FileMode(0o600)
+	if filepath.Ext(name) == ".sh" {
+		mode = 0o700
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		p.t.Fatal(err)
+	}
+	p.wrote[path] = true
+	return path
 }
 
 // newEchoPlace makes a catalog of one server that is given a token.
 func newEchoPlace(t *testing.T, token, block string) *echoPlace {
 	t.Helper()
-	p := &echoPlace{t: t, dir: t.TempDir(), env: map[string]string{"MCPCAT_VAR_token": token}}
-	text := "variable \"token\" {\n  type = string\n  sensitive = true\n}\nserver \"office\" {\n" + block + "\n  tools = [\"berth\"]\n}\n"
-	if err := os.WriteFile(filepath.Join(p.dir, "catalog.hcl"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	p := emptyPlace(t)
+	p.env["MCPCAT_VAR_token"] = token
+	p.file("catalog.hcl", "variable \"token\" {\n  type = string\n  sensitive = true\n}\nserver \"office\" {\n"+block+"\n  tools = [\"berth\"]\n}\n")
 	return p
 }
 
@@ -206,9 +227,6 @@ func (p *echoPlace) state() string {
 	return filepath.Join(p.dir, "..", "state-of-"+filepath.Base(p.dir))
 }
 
-// own are the endings of the files that tests write.
-var own = map[string]bool{".hcl": true, ".sh": true, ".said": true, ".pem": true, ".key": true}
-
 // everything is what the commands wrote: both streams, and every file of the catalog and of the state but the test's own.
 func (p *echoPlace) everything() []byte {
 	p.t.Helper()
@@ -218,7 +236,7 @@ func (p *echoPlace) everything() []byte {
 			if errors.Is(err, fs.ErrNotExist) && path == p.state() {
 				return nil // nothing was ever accepted
 			}
-			if err != nil || d.IsDir() || own[filepath.Ext(path)] {
+			if err != nil || d.IsDir() || p.wrote[path] {
 				return err
 			}
 			b, err := os.ReadFile(path)
@@ -239,7 +257,6 @@ func (p *echoPlace) session() {
 	for _, args := range [][]string{
 		{"plan", "-json", "-contact=all"},
 		{"show", "-json", "p.mcpplan"},
-		{"discover", "-json", "-contact=all", "server.office"},
 		{"apply", "-auto-approve", "-allow-incomplete", "-contact=all", "-json"},
 		{"verify", "-json", "-contact=all"},
 		{"call", "-contact=all", "-json", "server.office.tool.berth", "{}"},
@@ -251,7 +268,6 @@ func (p *echoPlace) session() {
 	p.run("show", "p.mcpplan")
 	p.run("apply", "p.mcpplan", "-allow-incomplete")
 	p.run("verify", "-contact=all")
-	p.run("discover", "-contact=all", "server.office")
 	p.run("call", "-contact=all", "server.office.tool.berth", "{}")
 }
 
@@ -348,14 +364,11 @@ func TestChildRepeatsItsToken(t *testing.T) {
 				}
 				p := newEchoPlace(t, value, "  stdio {\n    command = \"./child.sh\"\n    env = { TOKEN = var.token }\n  }")
 				text := "usage:\n\t" + token + "\nlast " + token + strings.Repeat("p", pad)
-				for file, content := range map[string]string{"text.said": text, "child.sh": "#!/bin/sh\ncat text.said >&2\nexit 3\n"} {
-					if err := os.WriteFile(filepath.Join(p.dir, file), []byte(content), 0o755); err != nil {
-						t.Fatal(err)
-					}
-				}
+				p.file("text.said", text)
+				p.file("child.sh", "#!/bin/sh\ncat text.said >&2\nexit 3\n")
 				code, _ := p.run("plan", "-contact=all", "-out=p.mcpplan")
 				p.run("plan", "-contact=all", "-json")
-				p.run("discover", "-contact=all", "server.office")
+				p.run("plan", "-contact=all", "-log-level=trace")
 				if code != 5 {
 					t.Fatalf("plan exited %d:\n%s", code, &p.out)
 				}
@@ -430,14 +443,7 @@ func TestServeLogHoldsNoToken(t *testing.T) {
 					block = `headers = { "X-Token" = "Token ${var.token}" }`
 				}
 				p := newEchoPlace(t, value, fmt.Sprintf(httpBlock, address, block))
-				catalog := filepath.Join(p.dir, "catalog.hcl")
-				text, err := os.ReadFile(catalog)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(catalog, append(text, "agent \"pilot\" {\n  tools = [server.office]\n}\n"...), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				p.file("agent.catalog.hcl", "agent \"pilot\" {\n  tools = [server.office]\n}\n")
 				if code, _ := p.run("apply", "-contact=all", "-auto-approve"); code != 0 {
 					t.Fatalf("apply exited %d:\n%s", code, &p.out)
 				}

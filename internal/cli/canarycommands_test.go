@@ -1,0 +1,207 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpcat-dev/mcpcat/internal/cli"
+	"github.com/mcpcat-dev/mcpcat/internal/term"
+)
+
+// A command of a canary's tour. In its arguments SERVER stands for the label of a server, and
+// TARGET for what discover is told to find it.
+type command struct {
+	args  string
+	stdin string
+	// vars says that the command reads the catalog and takes the flags that set variables.
+	vars bool
+}
+
+// canaryCommands are all commands in their forms of output, in an order in which each finds what it needs. A command that is
+// not among them fails TestEveryCommandHasACanary.
+var canaryCommands = []command{
+	{args: "validate", vars: true},
+	{args: "validate -json", vars: true},
+	{args: "plan -contact=all -out=p.mcpplan -full -show-unchanged", vars: true},
+	{args: "plan -contact=all -json", vars: true},
+	{args: "plan -contact=none", vars: true},
+	{args: "show p.mcpplan"},
+	{args: "show -json p.mcpplan"},
+	{args: "apply p.mcpplan -allow-incomplete -json"},
+	{args: "apply -auto-approve -contact=all -allow-incomplete", vars: true},
+	{args: "verify -contact=all", vars: true},
+	{args: "verify -contact=all -json", vars: true},
+	{args: "show catalog.lock.db"},
+	{args: "show -json catalog.lock.db"},
+	{args: "lock list -long", vars: true},
+	{args: "lock list -json", vars: true},
+	{args: "lock show server.SERVER.tool.berth", vars: true},
+	{args: "lock show -json server.SERVER.tool.berth", vars: true},
+	{args: "lock show -raw server.SERVER.tool.berth", vars: true},
+	{args: "call -contact=all server.SERVER.tool.berth {}", vars: true},
+	{args: "call -contact=all -json server.SERVER.tool.berth {}", vars: true},
+	{args: "call -agent=pilot -dry-run SERVER__berth {}", vars: true},
+	{args: "call -contact=all server.SERVER.tool.nothing", vars: true},
+	{args: "serve -stdio -agent=pilot", vars: true, stdin: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"SERVER__berth","arguments":{},` + agentMeta + "}}\n"},
+	{args: "serve -stdio -agent=nobody", vars: true},
+	{args: "fmt -check -diff"},
+	{args: "fmt -check -json"},
+	{args: "discover TARGET"},
+	{args: "discover -json TARGET"},
+	{args: "discover -hcl TARGET"},
+	{args: "digest tool.said"},
+	{args: "digest -json tool.said"},
+	{args: "version"},
+	{args: "version -json"},
+	{args: "completion bash"},
+	{args: "plan -bad-flag", vars: true},
+	{args: "plan -var nothing=1", vars: true},
+	{args: "apply missing.mcpplan"},
+	{args: "--generate-shell-completion"},
+	{args: "call --generate-shell-completion"},
+	{args: "lock show --generate-shell-completion"},
+}
+
+// TestEveryCommandHasACanary: a command that comes later is not forgotten.
+func TestEveryCommandHasACanary(t *testing.T) {
+	p := emptyPlace(t)
+	var walk func(above string)
+	walk = func(above string) {
+		_, out := p.run(strings.Fields(above + " --generate-shell-completion")...)
+		for line := range strings.Lines(out) {
+			name, _, ok := strings.Cut(strings.TrimSpace(line), ":")
+			if !ok || strings.HasPrefix(name, "-") || name == "help" {
+				continue
+			}
+			path := strings.TrimSpace(above + " " + name)
+			if !slices.ContainsFunc(canaryCommands, func(c command) bool { return strings.HasPrefix(c.args+" ", path+" ") }) {
+				t.Errorf("mcpcat %s: add to canaryCommands how it is run, in each form of its output, so that it is looked through for secrets", path)
+			}
+			if above == "" {
+				walk(path)
+			}
+		}
+	}
+	walk("")
+}
+
+// everyCommand runs all commands with a trace, with flags added to those that read the catalog. Skip, if given, leaves some
+// out.
+func (p *echoPlace) everyCommand(server string, flags []string, skip func(command) bool) {
+	p.t.Helper()
+	p.file("tool.said", goodTool)
+	target := p.targets[server]
+	if target == "" {
+		target = "http://127.0.0.1:9/mcp" // nobody is there
+	}
+	for i, c := range canaryCommands {
+		if skip != nil && skip(c) {
+			continue
+		}
+		args := strings.Fields(strings.NewReplacer("SERVER", server, "TARGET", target).Replace(c.args))
+		if c.vars {
+			args = append(args, flags...)
+		}
+		if !strings.HasPrefix(args[len(args)-1], "--generate") {
+			args = append([]string{"-log-level=trace", "-log-format=" + []string{"text", "json"}[i%2]}, args...)
+		}
+		stdin := p.stdin
+		if c.stdin != "" {
+			p.stdin = strings.ReplaceAll(c.stdin, "SERVER", server)
+		}
+		p.run(args...)
+		p.stdin = stdin
+	}
+}
+
+// tour runs commands against one server: those that ask it, and one for each kind of output and file. A long one runs all
+// commands in all their forms.
+func (p *echoPlace) tour(server string, long bool) {
+	p.t.Helper()
+	if long {
+		p.everyCommand(server, nil, nil)
+		p.listen(server)
+		return
+	}
+	p.run("plan", "-contact=all", "-out=p.mcpplan", "-full", "-show-unchanged")
+	p.run("call", "-contact=all", "-json", "server."+server+".tool.berth", "{}")
+	p.stdin = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + server + `__berth","arguments":{},` + agentMeta + "}}\n"
+	p.run("serve", "-stdio", "-agent=pilot", "-log-level=debug")
+	p.stdin = ""
+	p.run("apply", "p.mcpplan", "-allow-incomplete", "-json")
+	p.run("plan", "-json", "-contact=all", "-log-level=trace")
+}
+
+// listen serves HTTP to an agent that lists and calls.
+func (p *echoPlace) listen(server string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r, w := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer w.Close()
+		cli.Main(ctx, []string{"serve", "-listen=127.0.0.1:0", "-agent=pilot", "-log-level=debug", "-drain=1s"}, &term.Process{
+			Stdin: strings.NewReader(""), Stdout: w, Stderr: w, Dir: p.dir, State: p.state(), Lookup: p.lookup,
+		})
+	}()
+	address := make(chan string, 1)
+	logged := make(chan []byte)
+	go func() {
+		var log []byte
+		b := make([]byte, 4096)
+		for {
+			n, err := r.Read(b)
+			log = append(log, b[:n]...)
+			if m := regexp.MustCompile(`url=(http://[0-9.:]+/mcp)`).FindSubmatch(log); m != nil {
+				select {
+				case address <- string(m[1]):
+				default:
+				}
+			}
+			if err != nil {
+				close(address)
+				logged <- log
+				return
+			}
+		}
+	}()
+	if url, ok := <-address; ok {
+		for _, method := range []string{"server/discover", "tools/list", "tools/call"} {
+			params, name := `{`+agentMeta+`}`, ""
+			if method == "tools/call" {
+				params, name = `{"name":"`+server+`__berth","arguments":{},`+agentMeta+`}`, server+"__berth"
+			}
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`))
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			req.Header = http.Header{
+				"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+				"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method},
+			}
+			if name != "" {
+				req.Header.Set("Mcp-Name", name)
+			}
+			answer, err := http.DefaultClient.Do(req)
+			if err != nil {
+				p.t.Errorf("%s of the agent: %v", method, err)
+				continue
+			}
+			body, _ := io.ReadAll(answer.Body)
+			_ = answer.Body.Close()
+			fmt.Fprintf(&p.out, "%d %v\n%s\n", answer.StatusCode, answer.Header, body)
+		}
+	}
+	cancel()
+	p.out.Write(<-logged)
+	<-ended
+}
