@@ -8,7 +8,7 @@ import (
 )
 
 // Shown returns a text in the catalog language for people to read who need not see its credentials: every literal that may
-// be one is an ellipsis. That is a literal under a name such as token or authorization, one in the form of a known kind of
+// be one is an ellipsis. That is a literal given to sensitive, or under a name such as token or authorization, one in the form of a known kind of
 // token, the user information and the query of a URL, and any long run of letters and digits but a digest. Comments are
 // treated alike. Line ends are LF, and there are as many lines as before. The text need not be well-formed. hidden tells that
 // something was replaced.
@@ -92,10 +92,12 @@ type shownNames struct {
 	now   bool   // the value that is being read has such a name
 	depth int    // brackets within that value
 	open  []bool // for each open brace: what it holds is secret
+	paren int    // open parentheses
+	call  int    // how many there were when sensitive( was read, 0 outside of it
 }
 
 func (n *shownNames) secret() bool {
-	return n.now || len(n.open) > 0 && n.open[len(n.open)-1]
+	return n.now || n.call > 0 || len(n.open) > 0 && n.open[len(n.open)-1]
 }
 
 func (n *shownNames) take(tokens hclsyntax.Tokens, i int) {
@@ -113,9 +115,21 @@ func (n *shownNames) take(tokens hclsyntax.Tokens, i int) {
 			n.open = n.open[:len(n.open)-1]
 		}
 		n.now, n.label = false, false
-	case hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+	case hclsyntax.TokenOParen:
 		n.depth++
-	case hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+		n.paren++
+		if n.call == 0 && i > 0 && string(tokens[i-1].Bytes) == "sensitive" {
+			n.call = n.paren
+		}
+	case hclsyntax.TokenCParen:
+		n.depth--
+		if n.call == n.paren {
+			n.call = 0
+		}
+		n.paren = max(n.paren-1, 0)
+	case hclsyntax.TokenOBrack, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+		n.depth++
+	case hclsyntax.TokenCBrack, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
 		n.depth--
 	case hclsyntax.TokenNewline, hclsyntax.TokenComma:
 		if n.depth <= 0 {

@@ -18,6 +18,7 @@ func TestShown(t *testing.T) {
 		{"label of the block", "variable \"password\" {\n  default = \"p\"\n}\nvariable \"x\" {\n  default = \"p\"\n}\n", "variable \"password\" {\n  default = \"…\"\n}\nvariable \"x\" {\n  default = \"p\"\n}\n"},
 		{"heredoc", "private_key = <<EOT\nab\n  cd\n\nEOT\nx = \"y\"\n", "private_key = <<EOT\n…\n…\n\nEOT\nx = \"y\"\n"},
 		{"template", "authorization = \"Basic ${var.a}xyz\"\n", "authorization = \"…${var.a}…\"\n"},
+		{"sensitive", "x = \"a${sensitive(\"b\")}c\"\ny = [sensitive(upper(\"d\")), (\"e\")]\nz = \"f\"\n", "x = \"a${sensitive(\"…\")}c\"\ny = [sensitive(upper(\"…\")), (\"e\")]\nz = \"f\"\n"},
 		{"known forms", "x = \"ghp_abcdefghijklmnop\"\ny = \"Bearer abcdefg\"\n", "x = \"…\"\ny = \"Bearer …\"\n"},
 		{"long run", "x = [\"--key=a1b2c3d4e5f6a7b8c9d0e1\"]\n", "x = [\"…\"]\n"},
 		{"URL", "url = \"https://me:pw@a.example/mcp?key=v\"\n", "url = \"https://…@a.example/mcp?…\"\n"},

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -139,6 +140,7 @@ func echoing(place, said, method, id string) string {
 type echoPlace struct {
 	t       *testing.T
 	dir     string
+	other   string // a directory for the test's own files, "" for none
 	env     map[string]string
 	stdin   string
 	wrote   map[string]bool   // paths of the test's own files
@@ -211,8 +213,12 @@ func (p *echoPlace) streams(args ...string) (code int, out, diagnostics string) 
 	p.t.Helper()
 	var both [2]bytes.Buffer
 	c := &conversation{Reader: strings.NewReader(p.stdin), Writer: &both[0], answered: make(chan struct{})}
+	stdin := io.Reader(c)
+	if !slices.Contains(args, "serve") {
+		stdin = c.Reader // nobody waits for an answer
+	}
 	code = cli.Main(context.Background(), args, &term.Process{
-		Stdin: c, Stdout: c, Stderr: &both[1], Dir: p.dir, State: p.state(),
+		Stdin: stdin, Stdout: c, Stderr: &both[1], Dir: p.dir, State: p.state(),
 		Lookup: p.lookup,
 	})
 	for i := range both {

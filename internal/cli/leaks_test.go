@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,8 +128,18 @@ func newLeakSearch(values map[string][]byte) *leakSearch {
 
 func three[S string | []byte](s S) int { return int(s[0])<<16 | int(s[1])<<8 | int(s[2]) }
 
-// in returns what is found in b, with what stands around it, or "".
+// in returns what is found in b, with what stands around it, or "". A secret that is wrapped over lines is found too.
 func (l *leakSearch) in(b []byte) string {
+	if found := l.search(b); found != "" {
+		return found
+	}
+	return l.search(wrapped.ReplaceAll(b, nil))
+}
+
+// wrapped is the end of a line and what begins the next one in a text that is wrapped, or in a table.
+var wrapped = regexp.MustCompile(`[ \t|│]*\n[ \t|│]*`)
+
+func (l *leakSearch) search(b []byte) string {
 	for i := 0; i+3 <= len(b); i++ {
 		if n := three(b[i : i+3]); l.first[n/64]&(1<<(n%64)) == 0 {
 			continue
@@ -172,6 +183,14 @@ func (c canaries) but(places ...string) *leakSearch {
 	return newLeakSearch(values)
 }
 
+func percentEach(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, "%%%02x", s[i])
+	}
+	return b.String()
+}
+
 // TestLeakSearch: the search finds a secret in every spelling, also a part of it, in the middle of other text.
 func TestLeakSearch(t *testing.T) {
 	c := newCanaries(t, map[string]string{"one": `/"<&>+\%~: `, "two": ""})
@@ -179,6 +198,7 @@ func TestLeakSearch(t *testing.T) {
 	v := c["one"]
 	quoted, _ := json.Marshal(v) // a string
 	for form, text := range map[string]string{
+		"wrapped": v[:5] + "\n" + v[5:9] + "\n    " + v[9:], "in a table": v[:6] + " |\n  | " + v[6:11] + "  |\n  | " + v[11:], "every byte": percentEach(v), "wrapped base64": base64.StdEncoding.EncodeToString([]byte(v))[:9] + "\n  " + base64.StdEncoding.EncodeToString([]byte(v))[9:],
 		"plain": v, "part": v[3:15], "other": c["two"], "base64": base64.StdEncoding.EncodeToString([]byte(v)), "Basic": base64.StdEncoding.EncodeToString([]byte("me:" + v)),
 		"base64url": base64.URLEncoding.EncodeToString([]byte("x" + v)), "raw base64": base64.RawStdEncoding.EncodeToString([]byte("xx" + v + "xx")),
 		"hex": hex.EncodeToString([]byte(v)), "HEX": fmt.Sprintf("%X", v), "query": url.QueryEscape(v), "path": url.PathEscape(v), "twice": url.QueryEscape(url.QueryEscape(v)),
