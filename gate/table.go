@@ -158,6 +158,9 @@ func agentTables(c Config) ([]catalog.Exposed, map[string]addr.Item, error) {
 				continue
 			}
 			for _, d := range s.Tools {
+				if d.Disabled {
+					continue
+				}
 				item := addr.Item{Server: s.Addr, Kind: addr.Tool, Name: d.Name}
 				all = append(all, catalog.Exposed{Name: item.String(), Item: item})
 			}

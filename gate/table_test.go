@@ -259,6 +259,17 @@ func TestOperator(t *testing.T) {
 		t.Error("Check called the tool")
 	}
 	passed(t, g, "server.office.tool.berth_status", "")
+
+	// A tool that is switched off is nobody's.
+	rewrite(t, dir, strings.Replace(o.catalogText("", "berth_status"), "  tools = [", "  tool \"tide_table\" { enabled = false }\n  tools = [", 1))
+	off, err := New(Config{Catalog: load(t, dir), Lock: pin(t, cat, berthStatus, tideTable)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer off.Close()
+	if got := names(off); got != "server.office.tool.berth_status" {
+		t.Errorf("with tide_table switched off Tools = %s", got)
+	}
 }
 
 // TestNotEnforceable: a definition that cannot be enforced is in no list from the start and every call of it is refused;

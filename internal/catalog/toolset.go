@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -92,10 +93,9 @@ func (l *loader) toolsetOf(e cty.Value) *Toolset {
 	if !ok {
 		return nil
 	}
-	for name, t := range l.toolsets {
-		if address == "toolset."+name && t.state == visited && !t.failed {
-			return t.Toolset
-		}
+	name, _ := strings.CutPrefix(address, "toolset.")
+	if t := l.toolsets[name]; t != nil && t.state == visited && !t.failed {
+		return t.Toolset
 	}
 	return nil
 }
