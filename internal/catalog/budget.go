@@ -12,6 +12,7 @@ import (
 // counted over all its expressions.
 const (
 	maxSteps      = 100_000 // evaluations of a for body or an interpolation
+	maxMatching   = 1 << 26 // bytes matched against states of regular expressions
 	maxWorkBytes  = 64 << 20
 	maxValueBytes = 1 << 20 // one value
 	maxElements   = 10_000  // of one value, nested ones counted
@@ -22,6 +23,7 @@ const exhaustedSummary = "Expression too large"
 // budget is what is left of the limits.
 type budget struct {
 	steps, bytes int
+	matching     int
 	topCost      int // of the expression metered last
 }
 

@@ -75,9 +75,6 @@ func (v *useWalker) fileCall(n *hclsyntax.FunctionCallExpr) {
 		return
 	}
 	if n.Name == "secret_file" {
-		if path, ok := literalText(n.Args[0]); ok && pathFault(path) == "" {
-			v.u.secrets[len(v.u.secrets)-1] = secretFileRef(path)
-		}
 		return
 	}
 	use := fileUse{call: n}

@@ -3,7 +3,6 @@ package catalog
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -275,28 +274,6 @@ func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value,
 		return cty.NilVal, false
 	}
 	return v, true
-}
-
-// scrub takes the texts of literals out of the detail of a diagnostic about expressions.
-func scrub(detail string, about ...hcl.Expression) string {
-	for _, x := range about {
-		e, ok := x.(hclsyntax.Expression)
-		if !ok || e == nil {
-			continue
-		}
-		nodes(e, func(n hclsyntax.Node) {
-			lit, ok := n.(*hclsyntax.LiteralValueExpr)
-			if !ok || lit.Val.IsNull() || lit.Val.Type() != cty.String {
-				return
-			}
-			if text := asString(lit.Val); len(text) >= 3 {
-				quoted := strconv.Quote(text)
-				detail = strings.ReplaceAll(detail, text, ellipsis)
-				detail = strings.ReplaceAll(detail, quoted[1:len(quoted)-1], ellipsis)
-			}
-		})
-	}
-	return detail
 }
 
 // scopeOf is an object of the values of the names that an expression refers to.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ const (
 	maxRange    = 1000 // elements of range()
 	maxCompared = 1000 // elements of distinct(), which compares each with each
 	maxJSONDeep = 64   // nesting of the text given to jsondecode()
+	maxPattern  = 1000 // bytes of a regular expression
 )
 
 var errTooLarge = errors.New("the result would be too large")
@@ -37,7 +39,7 @@ func (l *loader) functions() map[string]function.Function {
 	plain := map[string]function.Function{
 		"upper": stdlib.UpperFunc, "lower": stdlib.LowerFunc, "trim": stdlib.TrimFunc, "trimprefix": stdlib.TrimPrefixFunc,
 		"trimsuffix": stdlib.TrimSuffixFunc, "trimspace": stdlib.TrimSpaceFunc, "replace": stdlib.ReplaceFunc,
-		"regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc, "split": stdlib.SplitFunc, "join": stdlib.JoinFunc,
+		"split": stdlib.SplitFunc, "join": stdlib.JoinFunc,
 		"format": stdlib.FormatFunc, "formatlist": stdlib.FormatListFunc, "substr": stdlib.SubstrFunc,
 		"strlen": stdlib.StrlenFunc, "concat": stdlib.ConcatFunc, "flatten": stdlib.FlattenFunc,
 		"distinct": stdlib.DistinctFunc, "contains": stdlib.ContainsFunc, "keys": stdlib.KeysFunc,
@@ -58,6 +60,8 @@ func (l *loader) functions() map[string]function.Function {
 	for name, f := range plain {
 		out[name] = l.bounded(f, amplifiers[name])
 	}
+	out["regex"] = l.bounded(stdlib.RegexFunc, l.checkRegex)
+	out["regexall"] = l.bounded(stdlib.RegexAllFunc, l.checkRegex)
 	return out
 }
 
@@ -129,11 +133,51 @@ var amplifiers = map[string]func([]cty.Value) error{
 	},
 	"range": checkRange,
 	"jsondecode": func(args []cty.Value) error {
-		if s, ok := texts(args); ok && len(s) == 1 && jsonDepth(s[0]) > maxJSONDeep {
+		s, ok := texts(args)
+		if !ok || len(s) != 1 {
+			return nil
+		}
+		switch depth, values := jsonShape(s[0]); {
+		case depth > maxJSONDeep:
 			return fmt.Errorf("the JSON text is nested more than %d deep", maxJSONDeep)
+		case values > maxElements:
+			return fmt.Errorf("the JSON text has more than %d values", maxElements)
 		}
 		return nil
 	},
+}
+
+// checkRegex refuses patterns that are none, without repeating them, and charges what matching takes: the states of the
+// pattern for each byte of the text.
+func (l *loader) checkRegex(args []cty.Value) error {
+	s, ok := texts(args)
+	if !ok || len(s) != 2 {
+		return nil
+	}
+	if len(s[0]) > maxPattern {
+		return fmt.Errorf("the pattern has more than %d bytes", maxPattern)
+	}
+	tree, err := syntax.Parse(s[0], syntax.Perl)
+	var fault *syntax.Error
+	switch {
+	case errors.As(err, &fault):
+		return fmt.Errorf("the pattern is not a regular expression: %s", fault.Code)
+	case err != nil:
+		return errors.New("the pattern is not a regular expression")
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return errors.New("the pattern is not a regular expression")
+	}
+	if l.budget.matching -= len(program.Inst) * (len(s[1]) + 1); l.budget.matching < 0 {
+		return errors.New("matching takes too long: the patterns or the texts of the catalog are too large")
+	}
+	if len(s[1]) > maxElements {
+		if re, err := regexp.Compile(s[0]); err == nil && len(re.FindAllStringIndex(s[1], maxElements+1)) > maxElements {
+			return errTooLarge
+		}
+	}
+	return nil
 }
 
 // texts returns the arguments if all of them are known texts.
@@ -195,9 +239,10 @@ func checkRange(args []cty.Value) error {
 	return nil
 }
 
-// jsonDepth is how deep brackets are nested outside of strings.
-func jsonDepth(s string) int {
-	depth, most := 0, 0
+// jsonShape is how deep brackets are nested outside of strings, and at most how many values there are.
+func jsonShape(s string) (most, values int) {
+	depth := 0
+	values = 1
 	inText := false
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -206,14 +251,17 @@ func jsonDepth(s string) int {
 		case c == '"':
 			inText = !inText
 		case inText:
+		case c == ',':
+			values++
 		case c == '[', c == '{':
 			depth++
+			values++
 			most = max(most, depth)
 		case c == ']', c == '}':
 			depth--
 		}
 	}
-	return most
+	return most, values
 }
 
 // envFunc is env(NAME[, DEFAULT]). That NAME is written out and set was checked before.

@@ -7,8 +7,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-
-	"github.com/mcpcat-dev/mcpcat/internal/diag"
 )
 
 // addHCL reports what the HCL library found, at most five of it. The library's summaries are fixed words. Its details
@@ -28,7 +26,7 @@ func (l *loader) addHCL(diags hcl.Diagnostics, w where, expr hclsyntax.Expressio
 		}
 		detail := "The expression refers to a secret, so the reason is not shown."
 		if !secret {
-			detail = diag.Escape(cutText(scrub(d.Detail, d.Expression, expr), 1024) + l.missingHint(d, expr))
+			detail = l.scrub(d.Detail, d.Expression, expr) + l.missingHint(d, expr)
 		}
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok && isFileError(call.FunctionCallError()) {
 			l.fail("catalog.file", "File cannot be read", r, w, "%s.", upperFirst(call.FunctionCallError().Error()))

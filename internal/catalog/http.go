@@ -75,7 +75,7 @@ func (l *loader) readAuth(b *hclsyntax.Block, w where, h *HTTP) {
 		return
 	}
 	if v := t.Expose(); !l.missing(t) && (v == "" || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' })) {
-		l.fail("catalog.value", "Invalid token", r, w, "The value of %s is empty, or contains a blank, a line end or another character that a bearer token cannot have. It is not shown.", diag.Escape(t.Ref()))
+		l.fail("catalog.value", "Invalid token", r, w, "The value of %s is empty, or contains a blank, a line end or another character that a bearer token cannot have. It is not shown.", shownRef(t))
 		return
 	}
 	for _, x := range h.Headers {

@@ -75,6 +75,7 @@ type loader struct {
 	named       []*File // that the catalog names, private keys left out
 	// texts are the files that file was asked for, secretTexts those of secret_file, by path.
 	texts, secretTexts map[string]textFile
+	known              map[string]bool // for scrub
 	// envAllowed are the names that env may be asked for in the expression being evaluated: those that made it secret.
 	envAllowed []string
 }
@@ -89,7 +90,7 @@ func newLoader(o Options) *loader {
 		servers:   map[string]*serverNode{},
 		toolsets:  map[string]*toolsetNode{},
 		texts:     map[string]textFile{}, secretTexts: map[string]textFile{},
-		budget: &budget{steps: maxSteps, bytes: maxWorkBytes},
+		budget: &budget{steps: maxSteps, bytes: maxWorkBytes, matching: maxMatching},
 	}
 	l.funcs = l.functions()
 	return l

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/mcpcat-dev/mcpcat/internal/diag"
 	"github.com/mcpcat-dev/mcpcat/internal/secret"
 )
 
@@ -94,10 +93,10 @@ func (l *loader) checkProxy(p *Proxy, r hcl.Range, w where) bool {
 	end := begin + strings.LastIndexByte(authority(rest), '@')
 	for at, t := range secrets {
 		if !isURL || at < begin || at >= end {
-			return fail("catalog.secret_place", "Secret not allowed here", "Of the URL of a proxy only user name and password may be secret; %s stands elsewhere in proxy.", diag.Escape(t.Ref()))
+			return fail("catalog.secret_place", "Secret not allowed here", "Of the URL of a proxy only user name and password may be secret; %s stands elsewhere in proxy.", shownRef(t))
 		}
 		if !l.missing(t) && !userInfo(t.Expose()) {
-			return invalid("The value of %s does not fit into a URL: it is empty, or has characters that must be written %%XX. Use urlencode(). It is not shown.", diag.Escape(t.Ref()))
+			return invalid("The value of %s does not fit into a URL: it is empty, or has characters that must be written %%XX. Use urlencode(). It is not shown.", shownRef(t))
 		}
 	}
 	if !isURL {

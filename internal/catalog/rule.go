@@ -173,7 +173,7 @@ func (r *Rule) evaluate(e hclsyntax.Expression, change cty.Value) (v cty.Value, 
 
 // evalRule computes an expression of a rule with a new budget.
 func (l *loader) evalRule(e hclsyntax.Expression, scope map[string]cty.Value, change cty.Value) (cty.Value, hcl.Diagnostics) {
-	*l.budget = budget{steps: maxRuleSteps, bytes: maxRuleWork}
+	*l.budget = budget{steps: maxRuleSteps, bytes: maxRuleWork, matching: maxMatching}
 	l.budget.meter(e, func(t hcl.Traversal) int {
 		name, _ := stepName(t, 1)
 		root := scope[t.RootName()]

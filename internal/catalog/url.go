@@ -12,8 +12,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
-
-	"github.com/mcpcat-dev/mcpcat/internal/diag"
 )
 
 // readURL evaluates url.
@@ -92,11 +90,11 @@ func (l *loader) checkURL(h *HTTP, r hcl.Range, w where) *url.URL {
 		before := public.String()
 		_, rest, found := strings.Cut(before, "://")
 		if !found || !strings.ContainsAny(rest, "/?") {
-			l.fail("catalog.secret_place", "Secret not allowed here", r, w, "Scheme, host and port of url must be public; %s stands in them.", diag.Escape(p.Ref()))
+			l.fail("catalog.secret_place", "Secret not allowed here", r, w, "Scheme, host and port of url must be public; %s stands in them.", shownRef(p))
 			return nil
 		}
 		if v := p.Expose(); !l.missing(p) && !urlPiece(v, strings.Contains(rest, "?")) {
-			fail("endpoint.url", "The value of %s does not fit into a URL: it is empty, is \".\" or \"..\", or has characters that must be written %%XX. Use urlencode(). It is not shown.", diag.Escape(p.Ref()))
+			fail("endpoint.url", "The value of %s does not fit into a URL: it is empty, is \".\" or \"..\", or has characters that must be written %%XX. Use urlencode(). It is not shown.", shownRef(p))
 			return nil
 		}
 		public.WriteByte('x')
