@@ -25,7 +25,41 @@ func (g grant) item() addr.Item { return addr.Item{Server: g.server, Kind: g.kin
 
 // readGrants evaluates a list of references to items of one kind, or to servers.
 func (l *loader) readGrants(c *contents, k addr.Kind) []grant {
-	name := listName(k)
+	what := strings.ReplaceAll(string(k), "_", " ")
+	return l.grantList(c, listName(k), func(g *grants, e cty.Value, at hcl.Range, i int) {
+		if !g.takeItem(e, at, i, k) && !g.takeServer(e, at, k) {
+			g.wrong(e, at, i, "a reference to a "+what+" or a server")
+		}
+	})
+}
+
+// readDeny evaluates deny: references to items of every kind, and to servers and toolsets for everything of them.
+func (l *loader) readDeny(c *contents) []grant {
+	return l.grantList(c, "deny", func(g *grants, e cty.Value, at hcl.Range, i int) {
+		if g.takeItem(e, at, i, "") || g.takeToolset(e, at) {
+			return
+		}
+		found := false
+		for _, k := range kinds {
+			found = g.takeServer(e, at, k) || found
+		}
+		if !found {
+			g.wrong(e, at, i, "a reference to an item, a server or a toolset")
+		}
+	})
+}
+
+// readToolsets evaluates the list of toolsets of an agent.
+func (l *loader) readToolsets(c *contents) []grant {
+	return l.grantList(c, "toolsets", func(g *grants, e cty.Value, at hcl.Range, i int) {
+		if !g.takeToolset(e, at) {
+			g.wrong(e, at, i, "a reference to a toolset")
+		}
+	})
+}
+
+// grantList evaluates a list of references and takes its elements.
+func (l *loader) grantList(c *contents, name string, take func(g *grants, e cty.Value, at hcl.Range, i int)) []grant {
 	a := c.args[name]
 	if a == nil {
 		return nil
@@ -34,69 +68,9 @@ func (l *loader) readGrants(c *contents, k addr.Kind) []grant {
 	if !ok {
 		return nil
 	}
-	out := newGrants(l, c, name, a)
-	out.each(v, func(e cty.Value, at hcl.Range, i int) {
-		what := strings.ReplaceAll(string(k), "_", " ")
-		if !out.takeItem(e, at, i, k) && !out.takeServer(e, at, k) {
-			out.wrong(e, at, i, "a reference to a "+what+" or a server")
-		}
-	})
-	return out.list
-}
-
-// readDeny evaluates deny: references to items of every kind, and to servers and toolsets for everything of them.
-func (l *loader) readDeny(c *contents) []grant {
-	a := c.args["deny"]
-	if a == nil {
-		return nil
-	}
-	v, ok := l.references(c, "deny", a)
-	if !ok {
-		return nil
-	}
-	out := newGrants(l, c, "deny", a)
-	out.each(v, func(e cty.Value, at hcl.Range, i int) {
-		if out.takeItem(e, at, i, "") {
-			return
-		}
-		if t := l.toolsetOf(e); t != nil {
-			out.list = append(out.list, t.grants...)
-			return
-		}
-		found := false
-		for _, k := range kinds {
-			found = out.takeServer(e, at, k) || found
-		}
-		if !found {
-			out.wrong(e, at, i, "a reference to an item, a server or a toolset")
-		}
-	})
-	return out.list
-}
-
-// readToolsets evaluates the list of toolsets of an agent.
-func (l *loader) readToolsets(c *contents) []grant {
-	a := c.args["toolsets"]
-	if a == nil {
-		return nil
-	}
-	v, ok := l.references(c, "toolsets", a)
-	if !ok {
-		return nil
-	}
-	out := newGrants(l, c, "toolsets", a)
-	out.each(v, func(e cty.Value, at hcl.Range, i int) {
-		t := l.toolsetOf(e)
-		if t == nil {
-			out.wrong(e, at, i, "a reference to a toolset")
-			return
-		}
-		for _, g := range t.grants {
-			g.at = l.rangeOf(at)
-			out.list = append(out.list, g)
-		}
-	})
-	return out.list
+	g := &grants{l: l, c: c, name: name, expr: a.Expr}
+	g.each(v, func(e cty.Value, at hcl.Range, i int) { take(g, e, at, i) })
+	return g.list
 }
 
 // references evaluates a list in which references to servers and toolsets may stand.
@@ -119,10 +93,6 @@ type grants struct {
 	name string
 	expr hclsyntax.Expression
 	list []grant
-}
-
-func newGrants(l *loader, c *contents, name string, a *hclsyntax.Attribute) *grants {
-	return &grants{l: l, c: c, name: name, expr: a.Expr}
 }
 
 // each calls f for every element with its place.
@@ -186,6 +156,19 @@ func (g *grants) takeServer(e cty.Value, at hcl.Range, kind addr.Kind) bool {
 		g.list = append(g.list, grant{server: s, kind: kind, at: g.l.rangeOf(at)})
 	}
 	return servers != nil
+}
+
+// takeToolset adds the entries of the toolset that e refers to.
+func (g *grants) takeToolset(e cty.Value, at hcl.Range) bool {
+	t := g.l.toolsetOf(e)
+	if t == nil {
+		return false
+	}
+	for _, x := range t.grants {
+		x.at = g.l.rangeOf(at)
+		g.list = append(g.list, x)
+	}
+	return true
 }
 
 // serversOf returns the servers that an object of the scope stands for, nil if it is none.
