@@ -45,8 +45,11 @@ func defaultPolicy() *Policy {
 	return p
 }
 
+// builtIn judges what no policy block judges. It is not modified.
+var builtIn = defaultPolicy()
+
 // BuiltIn reports whether p is no block of a catalog, but the defaults.
-func (p *Policy) BuiltIn() bool { return p.Range.File == "" && len(p.Rules) == 0 }
+func (p *Policy) BuiltIn() bool { return p == builtIn }
 
 // policyNode is a policy block and how far it has been read.
 type policyNode struct {
@@ -126,7 +129,6 @@ func (l *loader) readPolicy(nodes map[string]*policyNode, name string, path []st
 	}
 	if l.errors == before {
 		n.policy = p
-		l.notEnforced(blockName(b), header(b), where{})
 	}
 	return n.policy
 }
@@ -194,10 +196,18 @@ func (c *Catalog) PolicySet() *PolicySet {
 func (s *PolicySet) Default() *Policy { return s.named(DefaultPolicy) }
 
 // Server returns the policy that judges changes of a server.
-func (s *PolicySet) Server(a addr.Server) *Policy { return s.named(s.used[a.String()]) }
+func (s *PolicySet) Server(a addr.Server) *Policy {
+	if len(s.used) == 0 {
+		return s.Default()
+	}
+	return s.named(s.used[a.String()])
+}
 
 // Item returns the policy that judges changes of an item: its own, or that of its server.
 func (s *PolicySet) Item(i addr.Item) *Policy {
+	if len(s.used) == 0 {
+		return s.Default()
+	}
 	if name, ok := s.used[i.String()]; ok {
 		return s.named(name)
 	}
@@ -211,25 +221,40 @@ func (s *PolicySet) named(name string) *Policy {
 	if p := s.policies[name]; p != nil {
 		return p
 	}
-	return defaultPolicy()
+	return builtIn
 }
 
 // Posture returns the policies as the canonical JSON that the lock holds, resolved and without the places where they
 // stand; nil if all is as by default.
 //
-//	{"policies":{"default":{"on":{"title_changed":"auto",…},"rules":[{"decision":"deny","name":"no_exec","when":"…"}]}},
+//	{"policies":{"default":{"on":{"title_changed":"auto",…},"rules":{"no_exec":{"decision":"deny","when":"…"}}}},
 //	 "used":{"server.github":"writes"}}
 func (s *PolicySet) Posture() json.RawMessage {
 	if len(s.policies) == 0 {
 		return nil
 	}
+	return s.json(func(class, decision string) bool { return true })
+}
+
+// Brief is Posture with the decisions alone that are not the defaults, for people and for comparing. It is never nil.
+func (s *PolicySet) Brief() json.RawMessage {
+	return s.json(func(class, decision string) bool { return builtIn.On[class] != decision })
+}
+
+func (s *PolicySet) json(keep func(class, decision string) bool) json.RawMessage {
 	policies := map[string]any{}
 	for name, p := range s.policies {
-		rules := make([]ruleSource, len(p.Rules))
-		for i, r := range p.Rules {
-			rules[i] = r.source
+		rules := map[string]ruleSource{}
+		for _, r := range p.Rules {
+			rules[r.Name] = r.source
 		}
-		policies[name] = map[string]any{"on": p.On, "rules": rules}
+		on := map[string]string{}
+		for class, decision := range p.On {
+			if keep(class, decision) {
+				on[class] = decision
+			}
+		}
+		policies[name] = map[string]any{"on": on, "rules": rules}
 	}
 	return canonicalJSON(map[string]any{"policies": policies, "used": s.used})
 }
@@ -245,8 +270,8 @@ func ParsePolicySet(posture json.RawMessage) (*PolicySet, error) {
 	}
 	var doc struct {
 		Policies map[string]struct {
-			On    map[string]string `json:"on"`
-			Rules []ruleSource      `json:"rules"`
+			On    map[string]string     `json:"on"`
+			Rules map[string]ruleSource `json:"rules"`
 		} `json:"policies"`
 		Used map[string]string `json:"used"`
 	}
@@ -271,10 +296,10 @@ func ParsePolicySet(posture json.RawMessage) (*PolicySet, error) {
 		if len(x.Rules) > maxRules {
 			return nil, fmt.Errorf("policy %s: got %d rules, want at most %d", name, len(x.Rules), maxRules)
 		}
-		for _, src := range x.Rules {
-			r, err := compileRule(src)
+		for _, rule := range keys(x.Rules) {
+			r, err := compileRule(rule, x.Rules[rule])
 			if err != nil {
-				return nil, fmt.Errorf("policy %s: rule %s: %w", name, diag.Quote(src.Name, maxShownWord), err)
+				return nil, fmt.Errorf("policy %s: rule %s: %w", name, diag.Quote(rule, maxShownWord), err)
 			}
 			r.Policy = name
 			p.Rules = append(p.Rules, r)

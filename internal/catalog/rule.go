@@ -55,7 +55,6 @@ type Rule struct {
 
 // ruleSource is a rule as the lock holds it: what is compiled, and nothing else.
 type ruleSource struct {
-	Name     string `json:"name"`
 	Decision string `json:"decision"`
 	When     string `json:"when"`
 	Message  string `json:"message,omitempty"` // an expression, too
@@ -231,11 +230,11 @@ func (c RuleChange) value(f func(string) string) cty.Value {
 var changeType = RuleChange{}.value(func(s string) string { return s }).Type()
 
 // compileRule parses a rule. Load has checked it; the lock may hold anything.
-func compileRule(src ruleSource) (*Rule, error) {
-	if src.Decision != Ask && src.Decision != Deny || !addr.ValidLabel(src.Name) {
+func compileRule(name string, src ruleSource) (*Rule, error) {
+	if src.Decision != Ask && src.Decision != Deny || !addr.ValidLabel(name) {
 		return nil, errors.New("it has no name, or no decision ask or deny")
 	}
-	r := &Rule{Name: src.Name, Decision: src.Decision, source: src, l: ruleLoader()}
+	r := &Rule{Name: name, Decision: src.Decision, source: src, l: ruleLoader()}
 	values := map[string]map[string]cty.Value{"var": {}, "local": {}}
 	for ref, raw := range src.Values {
 		root, name, _ := strings.Cut(ref, ".")
@@ -348,7 +347,7 @@ func compileMatch(pattern string) (*regexp.Regexp, error) {
 func (l *loader) readRule(b *hclsyntax.Block, w where, policy string) *Rule {
 	before := l.errors
 	c := l.contents(b.Body, w, policyBlock.block("rule"))
-	src := ruleSource{Name: b.Labels[0], Values: map[string]json.RawMessage{}}
+	src := ruleSource{Values: map[string]json.RawMessage{}}
 	for _, need := range []string{"when", "decision"} {
 		if c.args[need] == nil {
 			l.fail("catalog.missing", "Missing argument", b.Body.MissingItemRange(), w, "The block needs %s.", need)
@@ -360,7 +359,7 @@ func (l *loader) readRule(b *hclsyntax.Block, w where, policy string) *Rule {
 	if l.errors > before {
 		return nil
 	}
-	r, err := compileRule(src)
+	r, err := compileRule(b.Labels[0], src)
 	if err != nil {
 		l.fail("catalog.value", "Rule cannot be recorded", header(b), w, "%s. Write when and message as plain expressions on one line, or in parentheses.", diag.Escape(err.Error()))
 		return nil

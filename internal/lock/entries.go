@@ -2,6 +2,7 @@ package lock
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -73,14 +74,20 @@ func (l *Lock) normal() (*Lock, []KV, error) {
 	slices.SortFunc(c.Items, func(a, b Item) int { return a.Addr.Compare(b.Addr) })
 	slices.SortFunc(c.Agents, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
 
-	entries := make([]KV, 0, len(c.Servers)+len(c.Items)+len(c.Agents)+len(metaKeys)+1)
-	if c.Gate != nil {
-		gate, err := canonicalObject(c.Gate)
-		if err != nil {
-			return nil, nil, fmt.Errorf("gate settings: %w", err)
+	entries := make([]KV, 0, len(c.Servers)+len(c.Items)+len(c.Agents)+len(metaKeys)+2)
+	for _, x := range []struct {
+		key   string
+		value *json.RawMessage
+	}{{keyGate, &c.Gate}, {keyPolicy, &c.Policy}} {
+		if *x.value == nil {
+			continue
 		}
-		c.Gate = gate
-		entries = append(entries, KV{keyGate, gate})
+		src, err := canonicalObject(*x.value)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", x.key, err)
+		}
+		*x.value = src
+		entries = append(entries, KV{x.key, src})
 	}
 	for i := range c.Servers {
 		v, err := encodeServer(&c.Servers[i])

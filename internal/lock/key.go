@@ -17,6 +17,7 @@ const (
 	keyRoot    = "meta/root"
 	keySeal    = "meta/seal"
 	keyGate    = "settings/gate"
+	keyPolicy  = "settings/policy"
 )
 
 const metaPrefix = "meta/"

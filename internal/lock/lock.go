@@ -44,6 +44,7 @@ type Lock struct {
 	Seal    digest.Digest // digest of format, lineage, serial, parent and root
 
 	Gate    json.RawMessage // canonical JSON object: the run-time posture that was applied; nil for none
+	Policy  json.RawMessage // canonical JSON object, given by the caller: the policies that were applied; nil for none
 	Servers []Server
 	Items   []Item
 	Agents  []Agent

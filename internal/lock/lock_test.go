@@ -53,6 +53,7 @@ func fixture(t testing.TB) *Lock {
 		Serial:  7,
 		Parent:  digest.OfBytes("lock", []byte("before")),
 		Gate:    []byte(`{"recheck":"each_call"}`),
+		Policy:  []byte(`{"policies":{},"used":{}}`),
 		Servers: []Server{
 			{
 				Addr: wikiEU, Endpoint: []byte(http), EndpointDigest: endpointDigest(t, http), Protocol: "2026-07-28",
@@ -271,7 +272,8 @@ func TestSealRefuses(t *testing.T) {
 		"agent names":          {func(l *Lock) { l.Agents[0].Names = "both" }, "want \"prefixed\" or \"plain\""},
 		"exposed name twice":   {func(l *Lock) { l.Agents[1].Tools[0].Name = l.Agents[1].Tools[1].Name }, "appears twice"},
 		"exposed name no text": {func(l *Lock) { l.Agents[1].Tools[0].Name = "\xff" }, "UTF-8"},
-		"gate not an object":   {func(l *Lock) { l.Gate = []byte(`[]`) }, "gate settings"},
+		"gate not an object":   {func(l *Lock) { l.Gate = []byte(`[]`) }, "settings/gate"},
+		"policy not an object": {func(l *Lock) { l.Policy = []byte(`[]`) }, "settings/policy"},
 		"endpoint absent":      {func(l *Lock) { l.Servers[0].Endpoint = nil }, "endpoint"},
 		"ttl":                  {func(l *Lock) { l.Servers[1].ToolsTTLMs = -1 }, "-1 ms"},
 		"scope":                {func(l *Lock) { l.Servers[1].ToolsCacheScope = "shared" }, "cache scope"},

@@ -27,6 +27,9 @@ func Mirror(l *Lock) []byte {
 	if l.Gate != nil {
 		mirrorEntry(b, "settings.gate", digest.OfBytes("settings", l.Gate), l.Gate)
 	}
+	if l.Policy != nil {
+		mirrorEntry(b, "settings.policy", digest.OfBytes("settings", l.Policy), l.Policy)
+	}
 	items := l.Items
 	for i := range l.Servers {
 		s := l.Servers[i]

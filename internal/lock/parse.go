@@ -171,9 +171,9 @@ func (l *Lock) readRest(entries []KV) error {
 		}
 		switch {
 		case e.Key == keyGate:
-			if err = l.readGate(e.Value); err != nil {
-				return l.judge(e.Key, err)
-			}
+			l.Gate, err = readSettings(e.Value)
+		case e.Key == keyPolicy:
+			l.Policy, err = readSettings(e.Value)
 		case kind == "server" && len(parts) == 1:
 			err = l.readServer(parts[0], e.Value)
 		case kind == "agent" && len(parts) == 1:

@@ -13,15 +13,11 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
 )
 
-func (l *Lock) readGate(value []byte) error {
+func readSettings(value []byte) (json.RawMessage, error) {
 	if err := strictjson.CheckObject(value, jsonLimits); err != nil {
-		return err
+		return nil, err
 	}
-	if err := checkCanonical(value); err != nil {
-		return err
-	}
-	l.Gate = value
-	return nil
+	return value, checkCanonical(value)
 }
 
 func (l *Lock) readServer(part string, value []byte) error {

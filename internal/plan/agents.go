@@ -113,7 +113,7 @@ func (m *maker) gate() error {
 	m.next.Gate = after
 	leaves := objectLeaves("", GuardChanged, m.base.Gate, after)
 	if len(leaves) > 0 {
-		m.plan.Gate = &Gate{Changes: leaves, After: after}
+		m.plan.Gate = &Settings{Changes: leaves, After: after}
 	}
 	return strictjson.CheckObject(after, strictjson.Limits{})
 }

@@ -31,7 +31,7 @@ func (p *Plan) check() *MismatchError {
 	}
 	for i, a := range p.Agents {
 		for _, c := range a.Changes {
-			if !c.Class.known() || !c.Decision.known() {
+			if !c.Class.known() || !c.Decision.known() || !knownReasons(a.DecidedBy) {
 				return bad(fmt.Sprintf("/agents/%d", i), "unknown class or decision")
 			}
 		}
@@ -39,8 +39,10 @@ func (p *Plan) check() *MismatchError {
 			return bad(fmt.Sprintf("/agents/%d/action", i), "unknown action")
 		}
 	}
-	if p.Gate != nil && !knownLeaves(p.Gate.Changes) {
-		return bad("/gate", "unknown class or decision")
+	for name, s := range map[string]*Settings{"/gate": p.Gate, "/policy": p.Policy} {
+		if s != nil && (!knownLeaves(s.Changes) || !knownReasons(s.DecidedBy)) {
+			return bad(name, "unknown class or decision")
+		}
 	}
 	return nil
 }
@@ -65,7 +67,7 @@ func (s *Server) check() string {
 	default:
 		return "unknown status"
 	}
-	if !knownLeaves(s.Changes) || !knownFlags(s.Flags) {
+	if !knownLeaves(s.Changes) || !knownFlags(s.Flags) || !knownReasons(s.DecidedBy) {
 		return "unknown class or decision"
 	}
 	return ""
@@ -87,7 +89,7 @@ func (c *Change) check() string {
 			return "a definition is no object"
 		}
 	}
-	if !c.Decision.known() || !knownLeaves(c.Diff) || !knownFlags(c.Flags) {
+	if !c.Decision.known() || !knownLeaves(c.Diff) || !knownFlags(c.Flags) || !knownReasons(c.DecidedBy) {
 		return "unknown class or decision"
 	}
 	for _, class := range c.Classes {
@@ -110,6 +112,15 @@ func knownLeaves(leaves []Leaf) bool {
 func knownFlags(flags []Flag) bool {
 	for _, f := range flags {
 		if !f.Class.known() || !f.Decision.known() {
+			return false
+		}
+	}
+	return true
+}
+
+func knownReasons(list []DecidedBy) bool {
+	for _, x := range list {
+		if !x.Decision.known() || x.Class != "" && !x.Class.known() {
 			return false
 		}
 	}

@@ -1,22 +1,16 @@
 package plan
 
-// classDecisions holds what each class asks for as long as a catalog says nothing else. A class that is missing here
-// would be denied.
-var classDecisions = map[Class]Decision{
-	ToolAdded: Ask, ToolRemoved: Ask,
-	TitleChanged: Ask, DescriptionChanged: Ask, SchemaTextChanged: Ask,
-	InputWidened: Ask, InputNarrowed: Ask, InputUnclear: Ask, OutputChanged: Ask,
-	HeaderMappingChanged: Ask,
-	HintsWeakened:        Ask, HintsRelaxed: Ask, HintsChanged: Ask,
-	IconsChanged: Ask, MetaChanged: Ask, UnknownChanged: Ask,
-	ConcealedText: Deny,
+import "github.com/mcpcat-dev/mcpcat/internal/catalog"
 
-	ServerAdded: Ask, ServerRemoved: Ask, EndpointChanged: Ask, IdentityChanged: Ask,
-	CapabilitiesChanged: Ask, InstructionsChanged: Ask, GuardChanged: Ask,
-	CacheChanged: Auto, OrderChanged: Auto, ListingChanged: Auto, MetadataChanged: Auto,
-
-	AgentAdded: Ask, AgentRemoved: Auto, AgentGains: Ask, AgentLoses: Auto, ExposedNameChanged: Ask,
-}
+// classDecisions holds what each class asks for as long as no policy says anything else. A class that is missing here would
+// be denied.
+var classDecisions = func() map[Class]Decision {
+	out := map[Class]Decision{}
+	for _, c := range catalog.Classes() {
+		out[Class(c.Name)] = Decision(c.Default)
+	}
+	return out
+}()
 
 func decisionOf(c Class) Decision {
 	if d, ok := classDecisions[c]; ok {

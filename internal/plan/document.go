@@ -49,7 +49,7 @@ func stricter(a, b Decision) Decision {
 // Class names what kind of change it is. The class decides; the strictest class of a change wins.
 type Class string
 
-// The change classes. Defaults stand in classDecisions.
+// The change classes. Defaults stand with catalog.Classes.
 const (
 	ToolAdded            Class = "tool_added"
 	ToolRemoved          Class = "tool_removed"
@@ -80,6 +80,7 @@ const (
 	ListingChanged      Class = "listing_changed"
 	MetadataChanged     Class = "metadata_changed"
 	GuardChanged        Class = "guard_changed"
+	PolicyChanged       Class = "policy_changed"
 
 	AgentAdded         Class = "agent_added"
 	AgentRemoved       Class = "agent_removed"
@@ -98,10 +99,11 @@ type Plan struct {
 	Base          Base          `json:"base"`
 	Config        Config        `json:"config"`
 	Summary       Summary       `json:"summary"`
-	Gate          *Gate         `json:"gate,omitempty"` // absent: the run-time settings are the pinned ones
-	Servers       []Server      `json:"servers"`        // by address
-	Changes       []Change      `json:"changes"`        // by address, unchanged tools left out
-	Agents        []Agent       `json:"agents"`         // by name, unchanged agents left out
+	Gate          *Settings     `json:"gate,omitempty"`   // absent: the run-time settings are the pinned ones
+	Policy        *Settings     `json:"policy,omitempty"` // absent: the policies are the applied ones
+	Servers       []Server      `json:"servers"`          // by address
+	Changes       []Change      `json:"changes"`          // by address, unchanged tools left out
+	Agents        []Agent       `json:"agents"`           // by name, unchanged agents left out
 	Diagnostics   diag.List     `json:"diagnostics"`
 	PlanDigest    digest.Digest `json:"plan_digest"` // over the document without this member
 }
@@ -150,10 +152,24 @@ type Summary struct {
 	Decision          Decision `json:"decision"` // the strictest of all, auto when nothing changes
 }
 
-// Gate is a change of the run-time settings of the catalog.
-type Gate struct {
-	Changes []Leaf          `json:"changes"`
-	After   json.RawMessage `json:"after"` // canonical JSON
+// Settings is a change of settings of the whole catalog.
+type Settings struct {
+	Changes   []Leaf          `json:"changes"`
+	After     json.RawMessage `json:"after"` // canonical JSON; null: nothing is set any more
+	DecidedBy []DecidedBy     `json:"decided_by,omitempty"`
+}
+
+// DecidedBy is a class or a rule of a policy that made the decision what it is. Where only built-in defaults decided, there
+// is none.
+type DecidedBy struct {
+	Policy  string `json:"policy"`
+	Applied bool   `json:"applied,omitempty"` // the policy as it was applied, which holds until its change is
+	Class   Class  `json:"class,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	// Message is that of the rule, with texts of servers in it.
+	Message  string   `json:"message,omitempty"`
+	Decision Decision `json:"decision"`
+	At       string   `json:"at,omitempty"` // "catalog.hcl:166"; absent if Applied
 }
 
 // Status of a server in a plan.
@@ -197,6 +213,7 @@ type Server struct {
 	Label           string                  `json:"label,omitempty"`             // see the Label constants
 	Changes         []Leaf                  `json:"changes,omitzero"`
 	Flags           []Flag                  `json:"flags,omitempty"`
+	DecidedBy       []DecidedBy             `json:"decided_by,omitempty"`
 	After           *Pinned                 `json:"after,omitempty"` // what apply writes; absent: the entry stays as it is
 }
 
@@ -272,16 +289,17 @@ type Change struct {
 	Reason  Reason `json:"reason,omitempty"` // for removals
 	Note    string `json:"note,omitempty"`   // why it is not usable, or what it looks like
 	// NotCallable says why the gate will refuse every call of the new definition: it is pinned as text.
-	NotCallable    string   `json:"not_callable,omitempty"`
-	Classes        []Class  `json:"classes"`
-	Decision       Decision `json:"decision"`
-	ForcesApproval bool     `json:"forces_approval"`
-	DeclaredAt     string   `json:"declared_at,omitempty"` // "catalog.hcl:112"
-	Before         *Version `json:"before"`
-	After          *Version `json:"after"`
-	Diff           []Leaf   `json:"diff"`
-	Flags          []Flag   `json:"flags,omitempty"`
-	Agents         Gains    `json:"agents"`
+	NotCallable    string      `json:"not_callable,omitempty"`
+	Classes        []Class     `json:"classes"`
+	Decision       Decision    `json:"decision"`
+	ForcesApproval bool        `json:"forces_approval"`
+	DecidedBy      []DecidedBy `json:"decided_by,omitempty"`
+	DeclaredAt     string      `json:"declared_at,omitempty"` // "catalog.hcl:112"
+	Before         *Version    `json:"before"`
+	After          *Version    `json:"after"`
+	Diff           []Leaf      `json:"diff"`
+	Flags          []Flag      `json:"flags,omitempty"`
+	Agents         Gains       `json:"agents"`
 }
 
 // Version is one definition of a tool. Definition is its canonical form; Received is the text as the server sent it,
@@ -330,9 +348,10 @@ type Gains struct {
 
 // Agent is a change of what one agent may use.
 type Agent struct {
-	Name    string        `json:"name"`
-	Action  Action        `json:"action"`
-	Changes []AgentChange `json:"changes"`
+	Name      string        `json:"name"`
+	Action    Action        `json:"action"`
+	Changes   []AgentChange `json:"changes"`
+	DecidedBy []DecidedBy   `json:"decided_by,omitempty"`
 }
 
 // AgentChange is one change of an agent: a tool that it gains or loses, or another exposed name.

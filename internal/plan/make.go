@@ -58,7 +58,9 @@ type maker struct {
 	items    map[addr.Item]lock.Item // of next
 	touched  map[addr.Server]bool    // servers of which a listed tool changed or went
 	pinned   map[addr.Server][]lock.Item
-	schemas  map[string]error // verdicts of callable by the text of a schema
+	schemas  map[string]error   // verdicts of callable by the text of a schema
+	now      *catalog.PolicySet // of the catalog
+	then     *catalog.PolicySet // as applied
 }
 
 // compute compares everything. matching are the observations that patterns are matched against beside the lock.
@@ -100,6 +102,12 @@ func compute(in Input, matching []surface.Server) (*maker, error) {
 	m.renames()
 	m.agents()
 	if err := m.gate(); err != nil {
+		return nil, err
+	}
+	if err := m.policies(); err != nil {
+		return nil, err
+	}
+	if err := m.judge(); err != nil {
 		return nil, err
 	}
 	m.diagnostics()

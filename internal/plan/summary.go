@@ -155,11 +155,7 @@ func (m *maker) summary() {
 		s.AgentsChanged++
 		s.judge(a.Decision())
 	}
-	if p.Gate != nil {
-		for _, l := range p.Gate.Changes {
-			s.Decision = stricter(s.Decision, l.Decision)
-		}
-	}
+	s.Decision = stricter(s.Decision, stricter(p.Gate.Decision(), p.Policy.Decision()))
 }
 
 func (s *Summary) judge(d Decision) {
@@ -172,7 +168,16 @@ func (s *Summary) judge(d Decision) {
 // Decision is the strictest of the server's own changes, Auto if there are none.
 func (s *Server) Decision() Decision {
 	_, d := classesOf(nil, s.Changes, s.Flags)
-	return d
+	return strictest(d, s.DecidedBy)
+}
+
+// Decision is the strictest of the changes of settings, Auto if there are none.
+func (s *Settings) Decision() Decision {
+	if s == nil {
+		return Auto
+	}
+	_, d := classesOf(nil, s.Changes, nil)
+	return strictest(d, s.DecidedBy)
 }
 
 // Decision is the strictest of the agent's changes.
@@ -181,12 +186,12 @@ func (a *Agent) Decision() Decision {
 	for _, c := range a.Changes {
 		d = stricter(d, c.Decision)
 	}
-	return d
+	return strictest(d, a.DecidedBy)
 }
 
 // HasChanges reports whether applying the plan would write a lock.
 func (p *Plan) HasChanges() bool {
-	if len(p.Changes)+len(p.Agents) > 0 || p.Gate != nil {
+	if len(p.Changes)+len(p.Agents) > 0 || p.Gate != nil || p.Policy != nil {
 		return true
 	}
 	return slices.ContainsFunc(p.Servers, func(s Server) bool { return len(s.Changes) > 0 || s.After != nil })

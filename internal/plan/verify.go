@@ -123,6 +123,9 @@ func Verify(in Input) (*Verification, error) {
 	if m.plan.Gate != nil && m.cat.Gate.AtLeast(m.base.Gate) && in.Base != nil {
 		v.Summary.Notes++ // it checks more often than was applied, which is obeyed
 	}
+	if m.plan.Policy != nil && in.Base != nil {
+		v.Summary.Notes++ // policies judge plans; the gate does not ask them
+	}
 	sortByAddress(v.Items, func(it VerifyItem) string { return it.Address })
 	v.posture(m)
 	v.conclude(m)

@@ -47,7 +47,8 @@ func PlanBody(w io.Writer, p *plan.Plan, o Options) error {
 		v.heading()
 		v.servers()
 		v.agents()
-		v.settings()
+		v.settings("gate", v.p.Gate)
+	v.settings("policy", v.p.Policy)
 	}
 	return v.writeTo(w)
 }
@@ -174,26 +175,35 @@ func (v *planView) agents() {
 			}
 			r.add(decisionText(c.Decision), span{text: text})
 		}
+		r.decided(a.DecidedBy)
 		if r.done {
 			v.blank()
 		}
 	}
 }
 
-func (v *planView) settings() {
-	if v.p.Gate == nil {
+func (v *planView) settings(title string, s *plan.Settings) {
+	if s == nil {
 		return
 	}
-	r := &rows{p: &v.printer, first: "gate"}
-	for _, l := range v.p.Gate.Changes {
-		name := strings.TrimPrefix(l.Path, "/")
+	r := &rows{p: &v.printer, first: title}
+	for _, l := range s.Changes {
+		name := strings.TrimPrefix(strings.TrimPrefix(l.Path, "/policies"), "/")
 		if name == "" { // nothing was pinned
 			r.add(serverComment([]plan.Leaf{l}, ""), span{text: "settings " + valueText(l.After)})
 			continue
 		}
 		r.leaf(l, esc(name), "")
 	}
+	r.decided(s.DecidedBy)
 	v.blank()
+}
+
+// decided names the policies that decided, one a row.
+func (r *rows) decided(list []plan.DecidedBy) {
+	for _, d := range shownDeciders(list) {
+		r.add("", span{text: decidedText(d)})
+	}
 }
 
 func symbolOf(a plan.Action) (string, style) {

@@ -38,6 +38,7 @@ func (v *planView) server(s *plan.Server) {
 	default:
 		v.checked(rows, s)
 	}
+	rows.decided(s.DecidedBy)
 	v.blank()
 }
 

@@ -87,8 +87,10 @@ func approvals(p *plan.Plan) string {
 			agents++
 		}
 	}
-	if p.Gate != nil {
-		settings = len(p.Gate.Changes)
+	for _, s := range []*plan.Settings{p.Gate, p.Policy} {
+		if s != nil {
+			settings += len(s.Changes)
+		}
 	}
 	var parts []string
 	total := 0

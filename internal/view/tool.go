@@ -50,6 +50,11 @@ func (v *planView) change(c *plan.Change) {
 				denied = append(denied, string(l.Class))
 			}
 		}
+		for _, d := range c.DecidedBy {
+			if name := decider(d); d.Decision == plan.Deny && !slices.Contains(denied, name) {
+				denied = append(denied, name)
+			}
+		}
 		comment += ": " + strings.Join(denied, ", ")
 	case c.Action == plan.Modify:
 		comment = classList(c.Classes) + ", " + comment
@@ -80,7 +85,39 @@ func (v *planView) change(c *plan.Change) {
 			span{red, "concealed text at " + esc(f.Path) + ": " + ownText(f.Note) + ". It is invisible in most viewers but is read by models."})
 	}
 	v.gains(c.Agents)
+	for _, d := range shownDeciders(c.DecidedBy) {
+		v.row("policy", span{text: decidedText(d)})
+	}
 	v.blank()
+}
+
+// shownDeciders leaves out classes that ask: the decision stands beside each change already.
+func shownDeciders(list []plan.DecidedBy) []plan.DecidedBy {
+	return slices.DeleteFunc(slices.Clone(list), func(d plan.DecidedBy) bool { return d.Rule == "" && d.Decision != plan.Deny })
+}
+
+// decider is the class or rule that decided.
+func decider(d plan.DecidedBy) string {
+	if d.Rule != "" {
+		return "rule " + esc(d.Rule)
+	}
+	return string(d.Class)
+}
+
+// decidedText says which policy decided, by what, and where that stands.
+func decidedText(d plan.DecidedBy) string {
+	text := "policy." + esc(d.Policy)
+	switch {
+	case d.Applied:
+		text += " as it was applied"
+	case d.At != "":
+		text += " (" + esc(d.At) + ")"
+	}
+	text += ": " + decider(d) + " is " + string(d.Decision)
+	if d.Message != "" {
+		text += ": " + quoteText(d.Message)
+	}
+	return text
 }
 
 func (v *planView) removed(c *plan.Change) {
