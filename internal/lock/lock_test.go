@@ -123,6 +123,7 @@ func TestEntriesRoundTrip(t *testing.T) {
 		"resource_template/server.wiki%5B%22eu%22%5D/wiki%3A%2F%2F%7Bpage%7D",
 		"server/server.harbour", "server/server.wiki%5B%22eu%22%5D",
 		"settings/gate",
+		"settings/policy",
 		"tool/server.harbour/tide_table",
 		"tool/server.wiki%5B%22eu%22%5D/admin.list%2Fall", "tool/server.wiki%5B%22eu%22%5D/read",
 	}

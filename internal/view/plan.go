@@ -48,7 +48,7 @@ func PlanBody(w io.Writer, p *plan.Plan, o Options) error {
 		v.servers()
 		v.agents()
 		v.settings("gate", v.p.Gate)
-	v.settings("policy", v.p.Policy)
+		v.settings("policy", v.p.Policy)
 	}
 	return v.writeTo(w)
 }
