@@ -14,10 +14,15 @@ type secrets struct {
 }
 
 func newSecrets(values []secret.String) secrets {
-	return secrets{
-		answers: secret.NewRedactor(secret.AtLeast(secret.MinWithheld, values...)...),
-		errors:  secret.NewRedactor(values...),
-	}
+	s := secrets{answers: &secret.Redactor{}, errors: &secret.Redactor{}}
+	s.set(values)
+	return s
+}
+
+// set makes s look for these values from now on.
+func (s secrets) set(values []secret.String) {
+	s.answers.Set(secret.AtLeast(secret.MinWithheld, values...)...)
+	s.errors.Set(values...)
 }
 
 // in says whether a JSON text holds a secret, also one that is spelled with other escapes than ours.

@@ -102,6 +102,7 @@ func (s *session) connect(ctx context.Context) (*conn, error) {
 
 func (s *session) open(o *opening) {
 	client, err := s.dial(s.gate.ctx, s.decl)
+	s.secrets.set(s.decl.Secrets()) // a token may be new
 	s.mu.Lock()
 	s.opening = nil
 	switch {

@@ -98,8 +98,14 @@ type Catalog struct {
 	unsupported diag.List
 }
 
-// Secrets returns every secret value that the catalog saw, for a secret.Redactor.
-func (c *Catalog) Secrets() []secret.String { return slices.Clone(c.secrets) }
+// Secrets returns every secret value that the catalog saw and its servers have learned, for a secret.Redactor.
+func (c *Catalog) Secrets() []secret.String {
+	all := slices.Clone(c.secrets)
+	for _, s := range c.Servers {
+		all = append(all, s.learned()...)
+	}
+	return all
+}
 
 // Server returns the server with the address a, or nil.
 func (c *Catalog) Server(a addr.Server) *Server {
@@ -254,12 +260,19 @@ func (t Template) String() string {
 
 // HTTP is a Streamable HTTP endpoint.
 type HTTP struct {
-	URL          Template
-	Headers      []Header       // by name, compared without case
-	Bearer       *secret.String // nil: no auth block
-	AllowPrivate bool           // egress { allow_private }
-	Proxy        *Proxy         // egress { proxy }; nil: none, whatever the environment says
-	TLS          *TLS           // nil: no tls block
+	URL     Template
+	Headers []Header // by name, compared without case
+	// Of the auth block at most one is set: a token; a header with a secret; a program, as written, and its arguments, which
+	// print a token; OAuth.
+	Bearer       *secret.String
+	AuthHeader   *Header
+	AuthCommand  []string
+	OAuth        *OAuth
+	AllowPrivate bool   // egress { allow_private }
+	Proxy        *Proxy // egress { proxy }; nil: none, whatever the environment says
+	TLS          *TLS   // nil: no tls block
+
+	tokens *secret.Learned // that AuthCommand has printed; nil without one
 }
 
 // Header is a static request header. Name is a token as written; Value has no CR, LF or NUL.

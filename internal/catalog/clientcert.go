@@ -73,7 +73,7 @@ func (l *loader) readKey(c *contents, name string) (key *privateKey, ok bool) {
 	r := c.exprRange(name)
 	exposed := func() (*privateKey, bool) {
 		l.fail("catalog.key_exposed", "Private key in the catalog directory", r, c.w,
-			"client_key_file must be an absolute path outside the catalog directory: what lies there is committed and read by everybody. Where the path differs between machines, take it from a variable.")
+			"%s must be an absolute path outside the catalog directory: what lies there is committed and read by everybody. Where the path differs between machines, take it from a variable.", name)
 		return nil, false
 	}
 	path, ok := c.namedPath(name)
@@ -93,7 +93,10 @@ func (l *loader) readKey(c *contents, name string) (key *privateKey, ok bool) {
 	case l.insideDir(path):
 		return exposed()
 	}
-	key, fault := parseKey(splitPEM(normalise(text)))
+	blocks, fault := splitPEM(normalise(text))
+	if fault == "" {
+		key, fault = parseKey(blocks, name)
+	}
 	if fault != "" {
 		l.fail("catalog.file", "Not a private key", r, c.w, "The file that %s names %s", name, stop(fault))
 		return nil, false
@@ -109,11 +112,9 @@ func (l *loader) readKey(c *contents, name string) (key *privateKey, ok bool) {
 // offline reports whether secrets may be missing.
 func (l *loader) offline() bool { return l.opts.AllowMissingSecrets || l.opts.Planned != nil }
 
-// parseKey returns the one private key among the blocks of a file that splitPEM returned, or what is wrong with it.
-func parseKey(blocks []pemBlock, fault string) (*privateKey, string) {
-	if fault != "" {
-		return nil, fault
-	}
+// parseKey returns the one private key among the blocks of a file, or what is wrong with it. Ref is by what name people
+// speak of it.
+func parseKey(blocks []pemBlock, ref string) (*privateKey, string) {
 	blocks = slices.DeleteFunc(blocks, func(b pemBlock) bool { return b.Type == "EC PARAMETERS" }) // openssl writes them before a key
 	switch {
 	case len(blocks) != 1:
@@ -128,7 +129,7 @@ func parseKey(blocks []pemBlock, fault string) (*privateKey, string) {
 	if signer == nil {
 		return nil, "holds a private key that is damaged or of a kind that TLS does not use"
 	}
-	return &privateKey{signer: signer, pem: secret.New(string(pem.EncodeToMemory(b.Block)), keyRef), text: secret.New(strings.TrimSuffix(b.text, "\n"), keyRef)}, ""
+	return &privateKey{signer: signer, pem: secret.New(string(pem.EncodeToMemory(b.Block)), ref), text: secret.New(strings.TrimSuffix(b.text, "\n"), ref)}, ""
 }
 
 // parseSigner reads the forms that crypto/tls reads, nil for others.

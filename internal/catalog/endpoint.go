@@ -81,6 +81,15 @@ func (s *Server) SecretRefs() []string {
 		if h.Bearer != nil {
 			refs = append(refs, h.Bearer.Ref())
 		}
+		if h.AuthHeader != nil {
+			add(h.AuthHeader.Value)
+		}
+		if o := h.OAuth; o != nil && o.ClientSecret != nil {
+			refs = append(refs, o.ClientSecret.Ref())
+		}
+		if o := h.OAuth; o != nil && o.Key != nil {
+			refs = append(refs, "private_key_file")
+		}
 		if h.Proxy != nil {
 			for _, p := range h.Proxy.URL {
 				add(p)
@@ -126,8 +135,8 @@ func (s *Server) posture() map[string]any {
 			egress["proxy"] = x.URL.shape()
 		}
 		p := map[string]any{"transport": "http", "headers": headers, "egress": egress, "url": h.URL.shape()}
-		if h.Bearer != nil {
-			p["auth"] = map[string]any{"bearer": shape(SecretText(*h.Bearer))}
+		if auth := h.authPosture(); auth != nil {
+			p["auth"] = auth
 		}
 		if h.TLS != nil {
 			p["tls"] = h.TLS.posture()

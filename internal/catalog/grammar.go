@@ -228,18 +228,18 @@ var httpBlock = &BlockType{
 	Blocks: []*BlockType{
 		{Type: "auth", Summary: "how mcpcat proves who it is; one of bearer, header with value, command, oauth", Arguments: []Argument{
 			{Name: "bearer", Type: "string", Secret: true, Summary: "token behind Authorization: Bearer"},
-			{Name: "header", Type: "string", Summary: "name of a header that carries the credential", later: true},
-			{Name: "value", Type: "string", Secret: true, Summary: "value of that header", later: true},
-			{Name: "command", Type: "list(string)", Summary: "program and arguments that print a token, run for each connection", later: true},
+			{Name: "header", Type: "string", Summary: "name of a header that carries the credential"},
+			{Name: "value", Type: "string", Secret: true, Summary: "value of that header"},
+			{Name: "command", Type: "list(string)", Summary: "program and arguments that print a token, run for each connection"},
 		}, Blocks: []*BlockType{
-			{Type: "oauth", later: true, Summary: "OAuth 2.1", Arguments: []Argument{
-				{Name: "grant", Type: "string", Values: []string{"authorization_code", "client_credentials", "jwt_bearer"}, Default: `"authorization_code"`, Summary: "how tokens are had", later: true},
-				{Name: "client_id", Type: "string", Summary: "identifier of a client that is registered already", later: true},
-				{Name: "client_secret", Type: "string", Secret: true, Summary: "its secret", later: true},
-				{Name: "scopes", Type: "list(string)", Summary: "scopes that are asked for", later: true},
-				{Name: "issuer", Type: "string", Summary: "the only authorization server that is trusted", later: true},
-				{Name: "private_key_file", Type: "string", Summary: "key that signs client assertions, outside the catalog directory", later: true},
-				{Name: "redirect_port", Type: "number", Default: "any free port", Summary: "port of the redirect to 127.0.0.1", later: true},
+			{Type: "oauth", Summary: "OAuth 2.1", Arguments: []Argument{
+				{Name: "grant", Type: "string", Values: []string{"authorization_code", "client_credentials", "jwt_bearer"}, Default: `"authorization_code"`, Summary: "how tokens are had"},
+				{Name: "client_id", Type: "string", Summary: "identifier of a client that is registered already"},
+				{Name: "client_secret", Type: "string", Secret: true, Summary: "its secret"},
+				{Name: "scopes", Type: "list(string)", Summary: "scopes that are asked for"},
+				{Name: "issuer", Type: "string", Summary: "the only authorization server that is trusted"},
+				{Name: "private_key_file", Type: "string", Summary: "key that signs client assertions, outside the catalog directory"},
+				{Name: "redirect_port", Type: "number", Default: "any free port", Summary: "port of the redirect to 127.0.0.1"},
 			}},
 		}},
 		{Type: "egress", Summary: "where connections may go", Arguments: []Argument{

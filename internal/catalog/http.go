@@ -55,43 +55,6 @@ func (l *loader) checkEncrypted(c *contents, h *HTTP, u *url.URL) {
 	}
 }
 
-func (l *loader) readAuth(b *hclsyntax.Block, w where, h *HTTP) {
-	c := l.contents(b.Body, w, httpBlock.block("auth"))
-	a := c.args["bearer"]
-	if a == nil {
-		if len(b.Body.Attributes)+len(b.Body.Blocks) == 0 {
-			l.fail("catalog.missing", "Missing argument", header(b), w, "An auth block needs bearer.")
-		}
-		return
-	}
-	t, ok := l.mayBeSecret(a.Expr, "bearer", maxHeaderBytes, w)
-	if !ok {
-		return
-	}
-	r := a.Expr.Range()
-	if !t.Secret() {
-		l.fail("catalog.secret_needed", "Token in the catalog", r, w,
-			"bearer must refer to a secret: a variable with sensitive = true, or env(\"NAME\"). A token written into the catalog is known to everybody who reads it.")
-		return
-	}
-	if v := t.Expose(); !l.missing(t) && (v == "" || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' })) {
-		l.fail("catalog.value", "Invalid token", r, w, "The value of %s is empty, or contains a blank, a line end or another character that a bearer token cannot have. It is not shown.", shownRef(t))
-		return
-	}
-	for _, x := range h.Headers {
-		if strings.EqualFold(x.Name, "Authorization") {
-			l.fail("catalog.header", "Two authorisations", r, w, "headers sets Authorization, and so does bearer. Keep one of the two.")
-		}
-	}
-	sec := t.sec
-	h.Bearer = &sec
-}
-
-// missing reports whether a secret has no value because Options allow that.
-func (l *loader) missing(t Text) bool {
-	return t.Secret() && t.Expose() == "" && (l.opts.AllowMissingSecrets || l.opts.Planned != nil)
-}
-
 // ownedHeaders belong to the protocol, to HTTP, or to proxies; ownedPrefixes begin the names of families of them.
 var (
 	ownedHeaders = []string{
@@ -108,20 +71,15 @@ func (l *loader) readHeaders(c *contents) []Header {
 	for _, e := range c.textMap("headers", maxHeaders, maxHeaderBytes) {
 		folded := strings.ToLower(e.key)
 		earlier, twice := first[folded]
-		switch {
-		case !ValidHeaderName(e.key):
-			l.fail("catalog.header", "Invalid header", e.keyRange, c.w, "The name of a header has letters, digits and hyphens (and !#$%%&'*+.^_`|~), at most 256 of them.")
+		if !l.checkHeaderName(e.key, e.keyRange, c.w) {
 			continue
-		case twice:
+		}
+		if twice {
 			l.fail("catalog.header", "Invalid header", e.keyRange, c.w, "The header %s was already set at %s; case does not matter.", diag.Quote(e.key, 256), place(earlier))
-			continue
-		case OwnedHeader(e.key):
-			l.fail("catalog.header", "Header not allowed", e.keyRange, c.w, "The header %s belongs to the protocol, to HTTP or to proxies, and cannot be set.", diag.Quote(e.key, 256))
 			continue
 		}
 		first[folded] = e.keyRange
-		if v := e.value.Expose(); !validHeaderValue(v) {
-			l.fail("catalog.value", "Invalid header value", e.valueRange, c.w, "The value of the header %s contains a line end, another control character, a letter that is not ASCII, or a blank at one of its ends. It is not shown.", diag.Quote(e.key, 256))
+		if !l.checkHeaderValue(e.key, e.value, e.valueRange, c.w) {
 			continue
 		}
 		l.warnLiteral(e, c.w)
@@ -129,6 +87,26 @@ func (l *loader) readHeaders(c *contents) []Header {
 	}
 	slices.SortFunc(out, func(a, b Header) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return out
+}
+
+func (l *loader) checkHeaderName(name string, r hcl.Range, w where) bool {
+	switch {
+	case !ValidHeaderName(name):
+		l.fail("catalog.header", "Invalid header", r, w, "The name of a header has letters, digits and hyphens (and !#$%%&'*+.^_`|~), at most 256 of them.")
+	case OwnedHeader(name):
+		l.fail("catalog.header", "Header not allowed", r, w, "The header %s belongs to the protocol, to HTTP or to proxies, and cannot be set.", diag.Quote(name, 256))
+	default:
+		return true
+	}
+	return false
+}
+
+func (l *loader) checkHeaderValue(name string, value Text, r hcl.Range, w where) bool {
+	if validHeaderValue(value.Expose()) {
+		return true
+	}
+	l.fail("catalog.value", "Invalid header value", r, w, "The value of the header %s contains a line end, another control character, a letter that is not ASCII, or a blank at one of its ends. It is not shown.", diag.Quote(name, 256))
+	return false
 }
 
 // OwnedHeader reports whether a header belongs to the protocol, to HTTP or to proxies, so that no catalog may set it.

@@ -9,16 +9,40 @@ import (
 )
 
 // Secrets returns every secret value of the block, for a secret.Redactor: of the URL, the headers, auth, the proxy and env as
-// they are sent, what follows the scheme of a credential, and the values of the catalog that they are made of. A private key is
-// not among them: no server is given one.
+// they are sent, what follows the scheme of a credential, the values of the catalog that they are made of, and what Learn was
+// given. A private key is not among them: no server is given one.
 func (s *Server) Secrets() []secret.String {
-	values := s.blockSecrets()
+	values := append(s.blockSecrets(), s.learned()...)
 	for _, v := range values {
 		if _, credential, ok := strings.Cut(v.Expose(), " "); ok {
 			values = append(values, secret.New(strings.TrimLeft(credential, " "), v.Ref()))
 		}
 	}
 	return append(values, s.parts...)
+}
+
+// Learn adds a secret that the server is given and that the catalog does not have: a token that auth { command } has printed.
+// The newest 64 count.
+func (s *Server) Learn(v secret.String) {
+	if s.HTTP != nil && s.HTTP.tokens != nil {
+		s.HTTP.tokens.Add(v)
+	}
+}
+
+func (s *Server) learned() []secret.String {
+	if s.HTTP == nil || s.HTTP.tokens == nil {
+		return nil
+	}
+	return s.HTTP.tokens.Values()
+}
+
+// OnSecret has f called after each secret that a server learns, before the server is given it.
+func (c *Catalog) OnSecret(f func()) {
+	for _, s := range c.Servers {
+		if s.HTTP != nil && s.HTTP.tokens != nil {
+			s.HTTP.tokens.Tell(f)
+		}
+	}
 }
 
 func (s *Server) blockSecrets() []secret.String {
@@ -37,6 +61,12 @@ func (s *Server) blockSecrets() []secret.String {
 		}
 		if h.Bearer != nil {
 			values = append(values, *h.Bearer)
+		}
+		if h.AuthHeader != nil {
+			add(h.AuthHeader.Value)
+		}
+		if h.OAuth != nil && h.OAuth.ClientSecret != nil {
+			values = append(values, *h.OAuth.ClientSecret)
 		}
 		if h.Proxy != nil {
 			for _, t := range h.Proxy.URL {

@@ -51,7 +51,12 @@ func (l *loader) readStdio(b *hclsyntax.Block, w where) *Stdio {
 
 // checkCommand checks the form of a command. Whether the file exists shows when it is started.
 func (l *loader) checkCommand(cmd string, r hcl.Range, w where) {
-	const hint = "It is not a shell line: put the program into command and each word behind it into args, as in command = \"npx\" and args = [\"-y\", \"name@1.2.3\"]."
+	l.checkProgram(cmd, r, "Put the program into command and each word behind it into args, as in command = \"npx\" and args = [\"-y\", \"name@1.2.3\"].", w)
+}
+
+// checkProgram is checkCommand where words are written as right says.
+func (l *loader) checkProgram(cmd string, r hcl.Range, right string, w where) {
+	hint := "It is not a shell line. " + right
 	fields := strings.Fields(cmd)
 	slash := strings.ContainsAny(cmd, `/\`)
 	switch {

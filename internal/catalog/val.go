@@ -120,7 +120,7 @@ func (l *loader) public(name string, r hcl.Range, w where, u *uses) bool {
 		return true
 	}
 	l.fail("catalog.secret_place", "Secret not allowed here", r, w,
-		"%s refers to %s, so its whole value is secret. Secrets may stand in the values of headers and env, in auth { bearer }, in the path and query of url, and in the user information of proxy.", name, u.secrets[0])
+		"%s refers to %s, so its whole value is secret. Secrets may stand in the values of headers and env, in the auth block, in the path and query of url, and in the user information of proxy.", name, u.secrets[0])
 	return false
 }
 

@@ -82,7 +82,7 @@ func (a *app) readCatalogWith(o catalog.Options) (*catalog.Catalog, diag.List, e
 	if diags.HasErrors() {
 		return nil, nil, &exitError{code: exitFailed, diags: diags}
 	}
-	return cat, diags, a.hide(cat.Secrets())
+	return cat, diags, a.hide(cat)
 }
 
 func (a *app) lockPath(cat *catalog.Catalog) string { return filepath.Join(cat.Dir, cat.Lock) }
@@ -240,8 +240,11 @@ func (a *app) askContact(ctx context.Context, q contact.Question) (bool, error) 
 		a.say("  %-*s  %s\n", width, diag.Escape(at.Name), value)
 	}
 	what := "send requests there"
-	if q.Stdio {
+	switch {
+	case q.Stdio:
 		what = "start this command"
+	case q.Token:
+		what = "start the command of auth and send requests there"
 	}
 	line, err := a.Ask(ctx, fmt.Sprintf("Only \"yes\" lets mcpcat %s, now and later: ", what))
 	if errors.Is(err, term.ErrNotInteractive) {

@@ -97,7 +97,7 @@ func (a *app) openSession(readsInput bool) (*catalog.Session, diag.List, error) 
 	if s == nil {
 		return nil, nil, &exitError{code: exitFailed, diags: diags}
 	}
-	return s, diags, a.hide(s.Catalog.Secrets())
+	return s, diags, a.hide(s.Catalog)
 }
 
 // console is one run of the command.

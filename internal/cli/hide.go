@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 	"github.com/mcpcat-dev/mcpcat/internal/lock"
 	"github.com/mcpcat-dev/mcpcat/internal/secret"
@@ -15,25 +16,41 @@ import (
 // hidden finds the secrets of the loaded catalogs in what a command is about to write. What servers repeat of them is
 // dealt with where it comes in; this is the last net, so that one hole there is not one here.
 type hidden struct {
-	values []secret.String
-	shown  *secret.Redactor // for what people read
-	files  *secret.Redactor // for what is written to files
+	catalogs []*catalog.Catalog
+	shown    *secret.Redactor // for what people read
+	files    *secret.Redactor // for what is written to files
+}
+
+func (h *hidden) values() []secret.String {
+	var all []secret.String
+	for _, c := range h.catalogs {
+		all = append(all, c.Secrets()...)
+	}
+	return all
+}
+
+// renew takes in what the catalogs' servers have learned.
+func (h *hidden) renew() {
+	all := h.values()
+	h.shown.Set(all...)
+	h.files.Set(secret.AtLeast(secret.MinWithheld, all...)...)
 }
 
 // flusher is a writer that keeps something back.
 type flusher interface{ Flush() error }
 
-// hide makes both streams replace the values of secrets from now on, and no file be written with them.
-func (a *app) hide(values []secret.String) error {
+// hide makes both streams replace the values of cat's secrets from now on, and no file be written with them, also of those
+// that come up later.
+func (a *app) hide(cat *catalog.Catalog) error {
 	if err := a.flush(); err != nil {
 		return err
 	}
-	all := append(a.hidden.values, values...)
-	a.hidden = hidden{
-		values: all,
-		shown:  secret.NewRedactor(all...),
-		files:  secret.NewRedactor(secret.AtLeast(secret.MinWithheld, all...)...),
+	h := &hidden{catalogs: append(a.hidden.catalogs, cat), shown: &secret.Redactor{}, files: &secret.Redactor{}}
+	h.renew()
+	for _, c := range h.catalogs {
+		c.OnSecret(h.renew)
 	}
+	a.hidden = h
 	err := a.hidden.shown.Writer(a.Stderr)
 	a.err, a.flushers = err, []flusher{err}
 	if a.flags.json {
@@ -102,7 +119,7 @@ func (h *hidden) find(in func(*secret.Redactor) bool) string {
 	if !in(h.files) {
 		return ""
 	}
-	for _, v := range h.values {
+	for _, v := range h.values() {
 		if in(secret.NewRedactor(secret.AtLeast(secret.MinWithheld, v)...)) {
 			return v.Ref()
 		}

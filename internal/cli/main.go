@@ -41,7 +41,7 @@ const (
 
 // Main runs one command line, without the program name, and returns the exit status.
 func Main(ctx context.Context, args []string, p *term.Process) int {
-	a := &app{Process: p, out: p.Stdout, err: p.Stderr, wantsJSON: asksJSON(args), log: slog.New(slog.DiscardHandler)}
+	a := &app{hidden: &hidden{}, Process: p, out: p.Stdout, err: p.Stderr, wantsJSON: asksJSON(args), log: slog.New(slog.DiscardHandler)}
 	code := a.run(ctx, args)
 	if err := a.flush(); (err != nil || a.broken) && code == exitDone {
 		return exitFailed
@@ -88,7 +88,7 @@ type app struct {
 	// out and err hide the values of the catalog's secrets once it is loaded.
 	out, err io.Writer
 	// hidden are the secrets that no output may hold, see hide.go; flushers write what the hiding writers keep back.
-	hidden   hidden
+	hidden   *hidden
 	flushers []flusher
 	// kind is the kind member of the JSON document that the running command prints.
 	kind string

@@ -38,6 +38,7 @@ func ParseMode(s string) (Mode, error) {
 type Question struct {
 	Server string // address
 	Stdio  bool   // a command is started; otherwise requests are sent
+	Token  bool   // a command is started that prints the token of these requests
 	Why    string
 	// Posture is everything that is contacted, sent or passed on; a secret is its reference, never its value.
 	Posture []Attribute
@@ -103,7 +104,7 @@ func (k *Keeper) Approve(ctx context.Context, s *catalog.Server) error {
 			before = strictjson.Value(pinned.Endpoint)
 		}
 	}
-	yes, err := k.Ask(ctx, Question{Server: name, Stdio: s.Stdio != nil, Why: why, Posture: posture(before, strictjson.Value(s.Endpoint()))})
+	yes, err := k.Ask(ctx, Question{Server: name, Stdio: s.Stdio != nil, Token: s.Stdio == nil && started(s) != nil, Why: why, Posture: posture(before, strictjson.Value(s.Endpoint()))})
 	if err != nil {
 		return err
 	}
@@ -125,10 +126,18 @@ func (k *Keeper) locked(s *catalog.Server) string {
 	if pinned.EndpointDigest != s.EndpointDigest() {
 		return "its endpoint is not approved: it differs from the one in the lock"
 	}
-	if s.Stdio != nil {
-		if why := k.local(s.Stdio); why != "" {
+	if c := started(s); c != nil {
+		if why := k.local(c); why != "" {
 			return "its endpoint is not approved: " + why
 		}
 	}
 	return ""
+}
+
+// started is the command that contact with the server starts, nil if it starts none.
+func started(s *catalog.Server) *catalog.Stdio {
+	if h := s.HTTP; h != nil && len(h.AuthCommand) > 0 {
+		return &catalog.Stdio{Command: h.AuthCommand[0], Args: h.AuthCommand[1:]}
+	}
+	return s.Stdio
 }

@@ -291,3 +291,40 @@ func TestPosture(t *testing.T) {
 		t.Errorf("posture = %q, want %q", got, want)
 	}
 }
+
+// TestTokenCommand: a command that prints a token is started under the rules for commands.
+func TestTokenCommand(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	for _, d := range []string{dir, outside} {
+		if err := os.WriteFile(filepath.Join(d, "token"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	block := func(words string) string {
+		return "  http {\n    url = \"https://harbour.example/mcp\"\n    auth {\n      command = [" + words + "]\n    }\n  }"
+	}
+	for words, want := range map[string]string{
+		fmt.Sprintf("%q, \"-x\"", filepath.Join(outside, "token")): "",
+		`"./token"`:                   "from the checkout",
+		`"python3", "-c", "print(1)"`: "interpreter or launcher",
+		fmt.Sprintf("%q, \"token\"", filepath.Join(outside, "token")): "names a program in the checkout",
+	} {
+		s := load(t, dir, block(words))
+		err := (&Keeper{Mode: Locked, Dir: dir, Base: pinned(s)}).Approve(t.Context(), s)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: Approve = %v, want %q", words, err, want)
+		}
+	}
+	s := load(t, dir, block(`"./token", "--audience", "wiki"`))
+	asked := false
+	keep := &Keeper{Mode: Locked, Dir: dir, State: t.TempDir(), Ask: func(_ context.Context, q Question) (bool, error) {
+		asked = true
+		if want := (Attribute{Name: "auth.command", Value: `["./token","--audience","wiki"]`}); !q.Token || q.Stdio || !slices.Contains(q.Posture, want) {
+			t.Errorf("question = %+v, want %+v in it", q, want)
+		}
+		return true, nil
+	}}
+	if err := keep.Approve(t.Context(), s); err != nil || !asked {
+		t.Errorf("Approve = %v, asked: %v", err, asked)
+	}
+}

@@ -26,6 +26,7 @@ const (
 	CodeStart          = "server.start_failed"
 	CodeExited         = "server.exited"
 	CodeUnauthorized   = "server.unauthorized"
+	CodeToken          = "server.no_token"
 	CodeAddress        = "server.address_refused"
 	CodeHTTPStatus     = "server.http_status"
 	CodeUnsupported    = "server.protocol_unsupported"
@@ -84,8 +85,11 @@ func classify(err error, s *catalog.Server) failure {
 		lower    *mcp.TransportError
 		syntax   *strictjson.Error
 		request  *mcp.RequestError
+		token    *upstream.TokenError
 	)
 	switch {
+	case errors.As(err, &token):
+		return unchecked(CodeToken, sentence(withWords(token.Error(), token.Stderr)), true)
 	case errors.As(err, &legacy):
 		f := refused(CodeUnsupported, older(legacy.Versions))
 		f.Offered = legacy.Versions
@@ -204,6 +208,10 @@ func withStderr(text string, err error) string {
 	case errors.As(err, &timeout):
 		tail = timeout.Stderr
 	}
+	return withWords(text, tail)
+}
+
+func withWords(text, tail string) string {
 	tail = lastWords(tail)
 	if tail == "" || strings.Contains(text, tail) {
 		return text

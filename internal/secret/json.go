@@ -14,7 +14,7 @@ const maxPlainName = 32
 // says. A string with a secret is written anew, with everything beyond ASCII escaped. The result does not alias src
 // unless nothing was found. Of what is no JSON text, it is Redact.
 func (r *Redactor) RedactJSON(src []byte) []byte {
-	if r == nil || r.longest == 0 {
+	if r.forms().longest == 0 {
 		return src
 	}
 	out := make([]byte, 0, len(src))

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // The lengths in bytes from which a value is looked for. A shorter one would be found in ordinary words.
@@ -34,14 +35,39 @@ const minLine = 16
 // times over; a Writer does not find that. What a program transforms in another way is not found, nor is what was cut,
 // wrapped or escaped before: redact first.
 //
-// The nil Redactor and one without values change nothing. A Redactor is immutable and safe for concurrent use.
-type Redactor struct {
-	byFirst [256][][]byte // the forms by first byte, longest first
+// The nil Redactor and one without values change nothing. A Redactor is safe for concurrent use.
+type Redactor struct{ now atomic.Pointer[forms] }
+
+// forms are what a Redactor looks for. They are not changed.
+type forms struct {
+	byFirst [256][][]byte // by first byte, longest first
 	longest int
 }
 
+var noForms forms
+
 // NewRedactor returns a Redactor for values.
 func NewRedactor(values ...String) *Redactor {
+	r := &Redactor{}
+	r.Set(values...)
+	return r
+}
+
+// Set makes r look for values from now on, and for no others.
+func (r *Redactor) Set(values ...String) { r.now.Store(newForms(values)) }
+
+// forms returns what r looks for at present.
+func (r *Redactor) forms() *forms {
+	if r == nil {
+		return &noForms
+	}
+	if f := r.now.Load(); f != nil {
+		return f
+	}
+	return &noForms
+}
+
+func newForms(values []String) *forms {
 	seen := map[string]bool{}
 	for _, v := range values {
 		value := v.Expose()
@@ -54,7 +80,7 @@ func NewRedactor(values ...String) *Redactor {
 			}
 		}
 	}
-	r := &Redactor{}
+	r := &forms{}
 	for form := range seen {
 		first := form[0]
 		r.byFirst[first] = append(r.byFirst[first], []byte(form))
@@ -185,19 +211,20 @@ func lowerHex(s string) string {
 // Redact returns src with every known secret replaced by Mask; overlapping finds become one Mask. The result does not
 // alias src unless nothing was found.
 func (r *Redactor) Redact(src []byte) []byte {
-	if r == nil || r.longest == 0 {
+	f := r.forms()
+	if f.longest == 0 {
 		return src
 	}
-	out, _, _ := r.scan(make([]byte, 0, len(src)), src, 0, true)
+	out, _, _ := f.scan(make([]byte, 0, len(src)), src, 0, true)
 	if bytes.Equal(out, src) {
 		out = src
 	}
-	return r.redactSpelled(out)
+	return f.redactSpelled(out)
 }
 
 // RedactString is Redact for a string.
 func (r *Redactor) RedactString(s string) string {
-	if r == nil || r.longest == 0 {
+	if r.forms().longest == 0 {
 		return s
 	}
 	return string(r.Redact([]byte(s)))
@@ -209,14 +236,14 @@ func (r *Redactor) Holds(text []byte) bool { return !bytes.Equal(r.Redact(text),
 // scan appends buf to out with finds replaced. The first covered bytes of buf belong to a find whose Mask is already
 // written. Unless final, it stops where the rest may be the beginning of a secret, and returns that rest and how much
 // of it is covered.
-func (r *Redactor) scan(out, buf []byte, covered int, final bool) (_, rest []byte, restCovered int) {
+func (r *forms) scan(out, buf []byte, covered int, final bool) (_, rest []byte, restCovered int) {
 	i := 0
 	for ; i < len(buf); i++ {
-		forms := r.byFirst[buf[i]]
-		if !final && len(buf)-i < r.longest && mayBegin(forms, buf[i:]) {
+		these := r.byFirst[buf[i]]
+		if !final && len(buf)-i < r.longest && mayBegin(these, buf[i:]) {
 			break
 		}
-		if n := match(forms, buf[i:]); n > 0 {
+		if n := match(these, buf[i:]); n > 0 {
 			if covered <= i {
 				out = append(out, Mask...)
 			}
@@ -270,11 +297,12 @@ type Writer struct {
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.r == nil || w.r.longest == 0 {
+	f := w.r.forms()
+	if f.longest == 0 && len(w.kept) == 0 {
 		return w.w.Write(p)
 	}
 	buf := append(w.kept, p...)
-	out, rest, covered := w.r.scan(make([]byte, 0, len(buf)), buf, w.covered, false)
+	out, rest, covered := f.scan(make([]byte, 0, len(buf)), buf, w.covered, false)
 	w.kept, w.covered = append([]byte(nil), rest...), covered
 	if err := writeAll(w.w, out); err != nil {
 		return 0, err
@@ -289,7 +317,7 @@ func (w *Writer) Flush() error {
 	if len(w.kept) == 0 {
 		return nil
 	}
-	out, _, _ := w.r.scan(nil, w.kept, w.covered, true)
+	out, _, _ := w.r.forms().scan(nil, w.kept, w.covered, true)
 	w.kept, w.covered = nil, 0
 	return writeAll(w.w, out)
 }

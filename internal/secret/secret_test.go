@@ -198,7 +198,7 @@ func TestWriterKeepsLittle(t *testing.T) {
 		if _, err := w.Write([]byte("zzzzzzzz")); err != nil {
 			t.Fatal(err)
 		}
-		if len(w.kept) > r.longest {
+		if len(w.kept) > r.forms().longest {
 			t.Fatalf("%d bytes are kept back", len(w.kept))
 		}
 	}

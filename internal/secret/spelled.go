@@ -10,7 +10,7 @@ import (
 const maxSpellings = 3
 
 // redactSpelled replaces the secrets in src that have characters written as escapes.
-func (r *Redactor) redactSpelled(src []byte) []byte {
+func (r *forms) redactSpelled(src []byte) []byte {
 	for times, text := 1, src; times <= maxSpellings && bytes.IndexByte(text, '\\') >= 0; times++ {
 		text, _ = unescaped(text, nil, false)
 		if found, _, _ := r.scan(make([]byte, 0, len(text)), text, 0, true); !bytes.Equal(found, text) {
@@ -25,7 +25,7 @@ func (r *Redactor) redactSpelled(src []byte) []byte {
 }
 
 // maskSpelled is scan for src as it reads when its escapes are undone so many times.
-func (r *Redactor) maskSpelled(src []byte, times int) []byte {
+func (r *forms) maskSpelled(src []byte, times int) []byte {
 	text, at := src, []int(nil)
 	for range times {
 		text, at = unescaped(text, at, true)

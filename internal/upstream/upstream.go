@@ -2,16 +2,19 @@
 //
 // plan, verify, call and serve all come through here, so that what was observed for review and what answers calls later
 // were reached in the same way: same command, environment, headers, identity and limits. It keeps no session, retries
-// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog, diag, secret and mcp.
+// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog, diag, secret, mcp and, to
+// run commands that print tokens, transport.
 package upstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
@@ -37,10 +40,20 @@ type Dialer struct {
 // Connect starts or reaches the server, asks server/discover, and returns a client of MCP 2026-07-28. The caller closes
 // it. Errors are those of mcp.Connect, of which each names the server by its address, as do those of the client; none prints
 // a secret of the block, whatever the server says.
+//
+// A token of auth { command } is asked for here, once for the connection: a server that does not take it any more is asked with
+// a new one only when a new connection is made. The error is then a *TokenError.
 func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, error) {
 	t, err := d.Transport(s)
 	if err != nil {
 		return nil, err
+	}
+	if h, ok := t.(*mcp.HTTPTransport); ok && s.HTTP.AuthCommand != nil {
+		token, err := d.token(ctx, s)
+		if err != nil {
+			return nil, &mcp.ServerError{Server: s.Addr.String(), Err: err}
+		}
+		h.Authorize = authorize(s.HTTP, token)
 	}
 	options := []mcp.Option{
 		mcp.WithName(s.Addr.String()),
@@ -58,10 +71,12 @@ func Redactor(s *catalog.Server) *secret.Redactor { return secret.NewRedactor(s.
 // Transport builds the transport of a declared server without using it.
 func (d Dialer) Transport(s *catalog.Server) (mcp.Transport, error) {
 	switch {
+	case s.HTTP != nil && s.HTTP.OAuth != nil:
+		return nil, configured(s, errors.New("auth { oauth {} } is not supported by this version of mcpcat: use bearer, header with value, or command"))
 	case s.HTTP != nil:
 		t, err := d.http(s.HTTP)
 		if err != nil {
-			return nil, &mcp.ServerError{Server: s.Addr.String(), Err: &mcp.TransportError{Method: "connect", Op: "configure", Err: err}}
+			return nil, configured(s, err)
 		}
 		return t, nil
 	case s.Stdio != nil:
@@ -86,18 +101,38 @@ func (d Dialer) http(h *catalog.HTTP) (*mcp.HTTPTransport, error) {
 	if proxy != nil {
 		t.Proxy = func(*url.URL) (*url.URL, error) { return proxy, nil }
 	}
-	if len(h.Headers) > 0 || h.Bearer != nil {
-		t.Authorize = func(_ context.Context, header http.Header) error {
-			for _, f := range h.Headers {
-				header.Set(f.Name, f.Value.Expose())
-			}
-			if h.Bearer != nil {
-				header.Set("Authorization", "Bearer "+h.Bearer.Expose())
-			}
-			return nil
-		}
+	var token secret.String
+	if h.Bearer != nil {
+		token = *h.Bearer
 	}
+	t.Authorize = authorize(h, token)
 	return t, nil
+}
+
+// authorize adds the headers of an http block and the token, if there is one, to requests. It is nil if there is nothing to
+// add.
+func authorize(h *catalog.HTTP, token secret.String) func(context.Context, http.Header) error {
+	headers := h.Headers
+	if h.AuthHeader != nil {
+		headers = append(slices.Clone(headers), *h.AuthHeader)
+	}
+	if len(headers) == 0 && token.IsZero() {
+		return nil
+	}
+	return func(_ context.Context, header http.Header) error {
+		for _, f := range headers {
+			header.Set(f.Name, f.Value.Expose())
+		}
+		if !token.IsZero() {
+			header.Set("Authorization", "Bearer "+token.Expose())
+		}
+		return nil
+	}
+}
+
+// configured is an error about what a server's block says.
+func configured(s *catalog.Server, err error) error {
+	return &mcp.ServerError{Server: s.Addr.String(), Err: &mcp.TransportError{Method: "connect", Op: "configure", Err: err}}
 }
 
 func (d Dialer) stdio(c *catalog.Stdio) mcp.Transport {
@@ -109,11 +144,13 @@ func (d Dialer) stdio(c *catalog.Stdio) mcp.Transport {
 
 // Command is the path or name that is executed: absolute, relative to the catalog if it has a slash, or a bare name
 // that is looked up in PATH.
-func (d Dialer) Command(c *catalog.Stdio) string {
-	if filepath.IsAbs(c.Command) || !strings.ContainsRune(c.Command, '/') {
-		return c.Command
+func (d Dialer) Command(c *catalog.Stdio) string { return d.path(c.Command) }
+
+func (d Dialer) path(command string) string {
+	if filepath.IsAbs(command) || !strings.ContainsRune(command, '/') {
+		return command
 	}
-	return filepath.Join(d.Dir, filepath.FromSlash(c.Command))
+	return filepath.Join(d.Dir, filepath.FromSlash(command))
 }
 
 // environment is what the child gets and nothing else: the inherited names, then the declared variables.
