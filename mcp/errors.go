@@ -287,9 +287,9 @@ func (e *AuthError) Error() string {
 }
 
 // AddressError says that the address of an HTTP transport was refused before anything was sent to it: a private address
-// without AllowPrivate, one that is never contacted, or plain HTTP beyond this machine.
+// without AllowPrivate, one that is never contacted, a host that is not in AllowHosts, or plain HTTP beyond this machine.
 //
-// Reason is "plaintext", "spelling" (a host that is a number but not an IPv4 address as four decimal ones: programs disagree
+// Reason is "plaintext", "host" (not in AllowHosts), "spelling" (a host that is a number but not an IPv4 address as four decimal ones: programs disagree
 // on what it means), or the class of the address: "loopback", "private", "link-local", "metadata", "unspecified",
 // "multicast", "reserved", "zone".
 type AddressError struct {

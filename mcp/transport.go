@@ -92,6 +92,10 @@ type HTTPTransport struct {
 	// headers refused in Headers.
 	Authorize    func(ctx context.Context, h http.Header) error
 	AllowPrivate bool
+	// AllowHosts are the hosts that connections are made to, each a name or an IP address, which means all its ports, or
+	// "host:port", compared without case. Nil means that of URL alone; a list without it makes Connect fail. A proxy need not be
+	// among them.
+	AllowHosts []string
 	// Redirects is how many redirects (307 or 308, same origin) a request may follow; 0 is none.
 	Redirects int
 	// TLS is for an authority or a client certificate of one's own; nil means Go's defaults. Connect takes a copy, and refuses
@@ -122,7 +126,7 @@ func (t *HTTPTransport) open(_ context.Context, c *Client) error {
 		return err
 	}
 	conn, err := transport.NewHTTP(transport.HTTPConfig{
-		URL: t.URL, Headers: t.Headers.Clone(), Authorize: t.Authorize, AllowPrivate: t.AllowPrivate, Redirects: t.Redirects,
+		URL: t.URL, Headers: t.Headers.Clone(), Authorize: t.Authorize, AllowPrivate: t.AllowPrivate, AllowHosts: slices.Clone(t.AllowHosts), Redirects: t.Redirects,
 		Connect: c.opts.timeouts.Connect, Limits: c.transportLimits(), Redact: c.opts.redact, Trace: c.trace(),
 		TLS: t.TLS, Pins: t.Pins, Proxy: t.Proxy,
 	})

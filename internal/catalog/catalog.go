@@ -264,10 +264,14 @@ type HTTP struct {
 	Headers []Header // by name, compared without case
 	// Of the auth block at most one is set: a token; a header with a secret; a program, as written, and its arguments, which
 	// print a token; OAuth.
-	Bearer       *secret.String
-	AuthHeader   *Header
-	AuthCommand  []string
-	OAuth        *OAuth
+	Bearer      *secret.String
+	AuthHeader  *Header
+	AuthCommand []string
+	OAuth       *OAuth
+	// AllowHosts are the hosts that may be connected to, in lower case, sorted: a name or an IP address for all its ports, or
+	// "host:port". That of URL is among them. nil: that of URL alone.
+	AllowHosts   []string
+	Redirects    int    // of one request that are followed, 0 to 10
 	AllowPrivate bool   // egress { allow_private }
 	Proxy        *Proxy // egress { proxy }; nil: none, whatever the environment says
 	TLS          *TLS   // nil: no tls block

@@ -134,6 +134,12 @@ func (s *Server) posture() map[string]any {
 		} else if x != nil {
 			egress["proxy"] = x.URL.shape()
 		}
+		if h.AllowHosts != nil {
+			egress["allow_hosts"] = h.AllowHosts
+		}
+		if h.Redirects > 0 {
+			egress["redirects"] = h.Redirects
+		}
 		p := map[string]any{"transport": "http", "headers": headers, "egress": egress, "url": h.URL.shape()}
 		if auth := h.authPosture(); auth != nil {
 			p["auth"] = auth

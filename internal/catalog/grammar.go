@@ -243,9 +243,9 @@ var httpBlock = &BlockType{
 			}},
 		}},
 		{Type: "egress", Summary: "where connections may go", Arguments: []Argument{
-			{Name: "allow_hosts", Type: "list(string)", Default: "the host of url", Summary: "hosts that may be connected to", later: true},
+			{Name: "allow_hosts", Type: "list(string)", Default: "the host of url", Summary: "hosts that may be connected to, by name or as \"host:port\"; that of url is among them"},
 			{Name: "allow_private", Type: "bool", Default: "false", Summary: "whether that may be this machine or a private network"},
-			{Name: "redirects", Type: "number", Default: "0", Summary: "redirects of one request that are followed, on the same origin only", later: true},
+			{Name: "redirects", Type: "number", Default: "0", Summary: "redirects of one request that are followed, on the same origin only"},
 			{Name: "proxy", Type: "string", Secret: true, Summary: `"environment", or the URL of an HTTP proxy; secrets in its user information only`},
 		}},
 		{Type: "tls", Summary: "what the server's certificate must be, and the one it is shown", Arguments: []Argument{

@@ -25,9 +25,7 @@ func (l *loader) readHTTP(b *hclsyntax.Block, w where) *HTTP {
 		h.TLS = l.readTLS(tb, c.inside("tls"))
 	}
 	if eb := c.blocks["egress"]; eb != nil {
-		ec := l.contents(eb.Body, c.inside("egress"), httpBlock.block("egress"))
-		h.AllowPrivate = ec.boolean("allow_private", false)
-		h.Proxy = l.readProxy(ec)
+		l.readEgress(eb, c.inside("egress"), h)
 	}
 	if a := c.args["url"]; a == nil {
 		l.fail("catalog.missing", "Missing argument", c.body.MissingItemRange(), w, "The block needs url.")
@@ -35,6 +33,7 @@ func (l *loader) readHTTP(b *hclsyntax.Block, w where) *HTTP {
 		h.URL = t
 		if u := l.checkURL(h, a.Expr.Range(), w); u != nil {
 			l.checkEncrypted(c, h, u)
+			l.checkAllowed(c, h, u)
 		}
 	}
 	h.Headers = l.readHeaders(c)

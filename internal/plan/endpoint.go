@@ -63,6 +63,12 @@ func withTLS(shown json.RawMessage, other strictjson.Value) json.RawMessage {
 // meanings say in words what it means that an attribute of an endpoint is new, another one, or gone, where its value says
 // nothing to a reader.
 var meanings = map[string]struct{ add, replace, remove string }{
+	"/endpoint/egress/allow_hosts": {
+		"connections may be made to these hosts", "connections may be made to other hosts", "connections may be made to the url's host alone",
+	},
+	"/endpoint/egress/redirects": {
+		"redirects on the same origin are followed", "another number of redirects is followed", "redirects are not followed any more",
+	},
 	"/endpoint/egress/proxy": {
 		"connections are made by a proxy", "connections are made by another proxy", "connections are made without a proxy",
 	},

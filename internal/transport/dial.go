@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -54,9 +56,42 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
+// allowedHosts is a list of hosts in the form in which checkAllowed looks for them.
+func allowedHosts(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = canonicalHost(s)
+	}
+	return out
+}
+
+// canonicalHost is a host, or host and port, in lower case and with an IP address in its usual form.
+func canonicalHost(s string) string {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return a.String()
+	}
+	if host, port, err := net.SplitHostPort(s); err == nil {
+		return net.JoinHostPort(canonicalHost(host), port)
+	}
+	return strings.ToLower(s)
+}
+
+// checkAllowed refuses an address, "host:port", that is not one of those that connections may be made to.
+func (h *HTTP) checkAllowed(address string) error {
+	whole := canonicalHost(address)
+	host, _, err := net.SplitHostPort(whole)
+	if err == nil && (slices.Contains(h.allowed, whole) || slices.Contains(h.allowed, host)) {
+		return nil
+	}
+	return &AddressError{Host: excerpt([]byte(address), defaultExcerpt), Reason: ReasonHost}
+}
+
 // dialPlain is what net/http calls for http://.
 func (h *HTTP) dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
 	return h.dialing(ctx, func(ctx context.Context) (net.Conn, error) {
+		if err := h.checkAllowed(address); err != nil {
+			return nil, err
+		}
 		c, err := h.dialer.dial(ctx, network, address)
 		if err != nil {
 			return nil, err
@@ -93,6 +128,9 @@ func (h *HTTP) dialing(ctx context.Context, f func(context.Context) (net.Conn, e
 
 // reach connects to address, through the proxy if there is one.
 func (h *HTTP) reach(ctx context.Context, network, address string) (net.Conn, error) {
+	if err := h.checkAllowed(address); err != nil {
+		return nil, err
+	}
 	if h.proxy == nil {
 		c, err := h.dialer.dial(ctx, network, address)
 		if err != nil {

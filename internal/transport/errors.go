@@ -154,7 +154,7 @@ type AddressError struct {
 	// Host is the host as configured or the address that was about to be dialled.
 	Host string
 	// Reason is "plaintext" (http:// to a host other than the local one), "spelling" (an IPv4 address that is not written
-	// as four decimal numbers), or "loopback", "private", "link-local", "metadata", "unspecified", "multicast", "reserved",
+	// as four decimal numbers), "host" (one that is not among those that are allowed), or "loopback", "private", "link-local", "metadata", "unspecified", "multicast", "reserved",
 	// "zone" for the class of the address.
 	Reason string
 }
@@ -165,6 +165,8 @@ func (e *AddressError) Error() string {
 		return fmt.Sprintf("http:// is for this machine only, and %q is another host: use https://", e.Host)
 	case ReasonSpelling:
 		return fmt.Sprintf("host %q is a number: write an IPv4 address as four decimal numbers without leading zeros", e.Host)
+	case ReasonHost:
+		return fmt.Sprintf("%q is not among the hosts that may be contacted", e.Host)
 	case "loopback", "private":
 		return fmt.Sprintf("address %s is %s, which is not allowed unless private addresses are", e.Host, e.Reason)
 	}
@@ -174,6 +176,7 @@ func (e *AddressError) Error() string {
 // Values of AddressError.Reason that are no class of an address.
 const (
 	ReasonPlaintext = "plaintext" // an http:// URL that does not stay on this machine
+	ReasonHost      = "host"      // not one of HTTPConfig.AllowHosts
 	ReasonSpelling  = "spelling"  // 0x7f.1, 2130706433, 127.1: programs disagree on what such a host means
 )
 

@@ -37,6 +37,9 @@ type HTTPConfig struct {
 	Authorize func(context.Context, http.Header) error
 	// AllowPrivate allows loopback and private addresses.
 	AllowPrivate bool
+	// AllowHosts are the hosts that connections are made to, a name or an IP address for all its ports or "host:port",
+	// compared without case; nil allows that of URL alone. A proxy need not be among them.
+	AllowHosts []string
 	// Redirects is how many redirects of one request may be followed: 307 and 308 to the same origin. Zero is none.
 	Redirects int
 	// Connect bounds name resolution and TCP, and once more each of what a proxy is asked and TLS. Zero means
@@ -76,6 +79,7 @@ type HTTP struct {
 	static    http.Header
 	authorize func(context.Context, http.Header) error
 	redirects int
+	allowed   []string // "host" and "host:port", in lower case
 	limits    Limits
 	redact    Redact
 	trace     Trace
@@ -119,6 +123,13 @@ func newHTTP(c *HTTPConfig) (*HTTP, error) {
 		url: u, host: address(u), static: static, authorize: c.Authorize, redirects: c.Redirects, limits: c.Limits.withDefaults(), redact: c.Redact,
 		trace: c.Trace,
 		conns: map[*conn]struct{}{}, empty: make(chan struct{}),
+	}
+	h.allowed = allowedHosts([]string{h.host})
+	if c.AllowHosts != nil {
+		h.allowed = allowedHosts(c.AllowHosts)
+	}
+	if err := h.checkAllowed(h.host); err != nil {
+		return nil, err
 	}
 	h.http1.Store(u.Scheme == "http")
 	plaintext, private := u.Scheme == "http", c.AllowPrivate

@@ -88,7 +88,7 @@ func (d Dialer) Transport(s *catalog.Server) (mcp.Transport, error) {
 
 func (d Dialer) http(h *catalog.HTTP) (*mcp.HTTPTransport, error) {
 	t := mcp.NewStreamableHTTPTransport(h.URL.Expose())
-	t.AllowPrivate = h.AllowPrivate
+	t.AllowPrivate, t.AllowHosts, t.Redirects = h.AllowPrivate, h.AllowHosts, h.Redirects
 	var err error
 	if t.TLS, err = tlsConfig(h.TLS); err != nil {
 		return nil, err
