@@ -23,11 +23,11 @@ var arrows = map[string][]string{
 	"cmd/mcpcat": {"internal/cli", "internal/term"},
 
 	"internal/cli": {
-		"docs/schema", "gate", "internal/addr", "internal/catalog", "internal/contact", "internal/diag", "internal/digest", "internal/lock", "internal/lock/boltfile",
+		"docs/schema", "gate", "internal/addr", "internal/catalog", "internal/contact", "internal/diag", "internal/digest", "internal/importer", "internal/lock", "internal/lock/boltfile",
 		"internal/observe", "internal/plan", "internal/proxy", "internal/secret", "internal/strictjson", "internal/surface", "internal/term", "internal/upstream",
 		"internal/view",
 	},
-	"internal/view":    {"internal/addr", "internal/diag", "internal/digest", "internal/lock", "internal/plan", "internal/strictjson", "internal/surface"},
+	"internal/view":    {"internal/addr", "internal/diag", "internal/digest", "internal/importer", "internal/lock", "internal/plan", "internal/strictjson", "internal/surface"},
 	"internal/term":    {"internal/procs"},
 	"internal/contact": {"internal/catalog", "internal/digest", "internal/lock", "internal/strictjson"},
 

@@ -120,15 +120,19 @@ func openDiagnostic(err error, cat *catalog.Catalog, agent string) diag.Diagnost
 	var open *gate.OpenError
 	if errors.As(err, &open) {
 		if open.What == "agent" && cat.Agent(agent) == nil {
-			var known []string
-			for _, a := range cat.Agents {
-				known = append(known, a.Name)
-			}
-			return diag.Errorf("gate.agent", "Unknown agent", "The catalog declares no agent %s.%s", diag.Quote(agent, 0), suggest(agent, known))
+			return unknownAgent(cat, agent)
 		}
 		return diag.Errorf("gate."+open.What, "Gate could not be opened", "%s.", upper(diag.Escape(open.Err.Error())))
 	}
 	return diag.Errorf("gate.failed", "Gate could not be opened", "%s.", upper(diag.Escape(err.Error())))
+}
+
+func unknownAgent(cat *catalog.Catalog, agent string) diag.Diagnostic {
+	var known []string
+	for _, a := range cat.Agents {
+		known = append(known, a.Name)
+	}
+	return diag.Errorf("gate.agent", "Unknown agent", "The catalog declares no agent %s.%s", diag.Quote(agent, 0), suggest(agent, known))
 }
 
 // exposedName finds a tool by address, in any of its spellings, or by the name that the agent sees.

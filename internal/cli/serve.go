@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -120,19 +119,12 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 
 // listen opens a loopback address. Others need TLS and tokens, which this version does not have.
 func listen(ctx context.Context, address string) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(address)
+	address, err := loopbackAddress(address)
 	if err != nil {
-		return nil, usage("-listen=%s is not HOST:PORT.", address)
-	}
-	if host == "localhost" {
-		host = "127.0.0.1"
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil || !ip.IsLoopback() {
-		return nil, usage("-listen=%s is not a loopback address. mcpcat serves this machine only, for example at -listen=127.0.0.1:%s.", address, port)
+		return nil, err
 	}
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fail(exitFailed, diag.Errorf("serve.listen", "Cannot listen", "%s.", upper(strings.TrimPrefix(err.Error(), "listen "))))
 	}

@@ -75,6 +75,12 @@ func credentialIn(flag, arg string) string {
 	if flag != "" && credentialName(flag) && !strings.HasPrefix(arg, "-") && !slices.Contains(trivial, arg) && !pathLike.MatchString(arg) && !headerLine.MatchString(arg) {
 		return arg
 	}
+	if path := pathIn(arg); path != "" {
+		if knownCredential(path) { // its directories may look like anything
+			return arg
+		}
+		return ""
+	}
 	if credentialValue(arg) {
 		return arg
 	}
@@ -82,6 +88,17 @@ func credentialIn(flag, arg string) string {
 		if _, found := credentialURL(arg); found {
 			return arg
 		}
+	}
+	return ""
+}
+
+// pathIn returns the path that an argument is, or that it gives to an option; "" if there is none.
+func pathIn(arg string) string {
+	if m := flagValue.FindStringSubmatch(arg); m != nil {
+		arg = m[2]
+	}
+	if pathLike.MatchString(arg) {
+		return arg
 	}
 	return ""
 }

@@ -61,7 +61,7 @@ func ParseFormat(s string) (Format, error) {
 
 // Options say how a config is read.
 type Options struct {
-	// Name is the file's name in diagnostics and in the text; not escaped.
+	// Name is the file's path in diagnostics; not escaped. The text has the last part of it.
 	Name string
 	// Format is the program whose config it is; "" is Auto.
 	Format Format
@@ -127,7 +127,11 @@ func Import(src []byte, o Options) (*Result, diag.List) {
 	}
 	r := &Result{Text: text}
 	for _, s := range im.servers {
-		r.Servers = append(r.Servers, Server{Label: s.label, Name: s.name, Enabled: s.enabled()})
+		name := s.name
+		if im.exposes(name) {
+			name = notShown
+		}
+		r.Servers = append(r.Servers, Server{Label: s.label, Name: name, Enabled: s.enabled()})
 	}
 	for _, v := range im.order {
 		if v.sensitive {
@@ -254,6 +258,9 @@ func (im *importer) diagnostics() diag.List {
 	slices.SortStableFunc(im.remarks, func(a, b remark) int { return cmp.Compare(a.at, b.at) })
 	for _, r := range im.remarks {
 		d := diag.Diagnostic{Severity: r.severity, Code: r.code, Summary: r.summary, Detail: im.render(r.text), Address: r.address}
+		if label, ok := strings.CutPrefix(r.address, "server."); ok {
+			d.Context = fmt.Sprintf("server %q", label)
+		}
 		list = append(list, d.At(im.place(r.at)))
 	}
 	return list

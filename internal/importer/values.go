@@ -217,12 +217,17 @@ func credentialName(name string) bool {
 // credentialValue reports whether a text looks like a credential, or holds one. Digests of images and commits do not.
 func credentialValue(s string) bool {
 	s = digests.ReplaceAllString(s, "")
-	if catalog.CredentialValue(s) || inner.MatchString(s) || userInfo.MatchString(s) || uuid.MatchString(s) {
+	if knownCredential(s) || uuid.MatchString(s) {
 		return true
 	}
 	return slices.ContainsFunc(strings.FieldsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
 	}), random)
+}
+
+// knownCredential reports whether a text has the form of a credential that is known by its form.
+func knownCredential(s string) bool {
+	return catalog.CredentialValue(s) || inner.MatchString(s) || userInfo.MatchString(s)
 }
 
 // random reports whether a run of letters and digits is none that people write: a long hexadecimal number, or 16 and more

@@ -41,7 +41,7 @@ func (im *importer) write() []byte {
 }
 
 func (im *importer) head(body *hclwrite.Body) {
-	im.comment(body, say("Imported from %s. Nothing is pinned yet: run \"mcpcat plan\", which names the tools that each", foreign(im.o.Name)))
+	im.comment(body, say("Imported from %s. Nothing is pinned yet: run \"mcpcat plan\", which names the tools that each", foreign(im.o.Name[strings.LastIndexAny(im.o.Name, `/\`)+1:])))
 	im.comment(body, say("server lists, and put those that are wanted into its tools."))
 	var names []string
 	for _, v := range im.order {
