@@ -183,7 +183,7 @@ func (l *loader) serversOf(e cty.Value) []addr.Server {
 	if e.IsNull() || !e.IsKnown() || !e.Type().IsObjectType() {
 		return nil
 	}
-	out := []addr.Server{}
+	out := []addr.Server{} // an empty for_each is no server, and no mistake
 	for it := e.ElementIterator(); it.Next(); {
 		_, x := it.Element()
 		address, ok := addressOf(x)
@@ -192,9 +192,6 @@ func (l *loader) serversOf(e cty.Value) []addr.Server {
 			return nil
 		}
 		out = append(out, s)
-	}
-	if len(out) == 0 && e.LengthInt() == 0 && !e.RawEquals(cty.EmptyObjectVal) {
-		return nil
 	}
 	return out
 }
