@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcat-dev/mcpcat/internal/jsonrpc"
 	"github.com/mcpcat-dev/mcpcat/internal/schema"
 	"github.com/mcpcat-dev/mcpcat/internal/strictjson"
+	"github.com/mcpcat-dev/mcpcat/internal/upstream"
 	"github.com/mcpcat-dev/mcpcat/mcp"
 )
 
@@ -99,12 +100,26 @@ func (g *Gate) admit(ctx context.Context, t *tool, arguments json.RawMessage) (*
 	case errors.Is(err, ErrClosed):
 		return nil, ErrClosed
 	case err != nil:
-		return nil, &Refusal{Reason: Unverified, Address: t.address, Locked: t.digest.String(), Err: err}
+		return nil, &Refusal{Reason: unreached(err), Address: t.address, Locked: t.digest.String(), Err: err}
 	}
 	if refusal := t.judge(v.sight(t.upstream), v.number); refusal != nil {
 		return nil, refusal
 	}
 	return v, nil
+}
+
+// unreached is the reason for a server that was not reached or not walked: what is there is not what was pinned, or nothing is
+// known.
+func unreached(err error) Reason {
+	var (
+		content  *upstream.ContentError
+		identity *upstream.IdentityError
+		secure   *mcp.TLSError
+	)
+	if errors.As(err, &content) || errors.As(err, &identity) || errors.As(err, &secure) && secure.Reason == "pin" {
+		return Identity
+	}
+	return Unverified
 }
 
 func (g *Gate) refuse(r *Refusal) error {

@@ -29,7 +29,8 @@ const (
 	Unverified Reason = "unverified"
 	// Policy: the pinned definition cannot be enforced, for example because its inputSchema is beyond the bounds.
 	Policy Reason = "policy"
-	// Identity: the endpoint is not the pinned one.
+	// Identity: what is reached is not what is pinned: the program or a file of it has another digest, no key of the certificate
+	// chain is a pinned one, or the server does not call itself what expect says.
 	Identity Reason = "identity"
 	// Secret: the answer held a secret of the server's own block and was withheld. The call may have had effect.
 	Secret Reason = "secret"

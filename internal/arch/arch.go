@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 	"internal/diag":          {},
 	"internal/secret":        {},
 
-	"internal/upstream":   {"internal/catalog", "internal/diag", "internal/secret", "internal/transport", "mcp"},
+	"internal/upstream":   {"internal/catalog", "internal/diag", "internal/digest", "internal/secret", "internal/transport", "mcp"},
 	"mcp":                 {"internal/digest", "internal/jsonrpc", "internal/mcpheader", "internal/schema", "internal/strictjson", "internal/transport"},
 	"internal/transport":  {"internal/jsonrpc", "internal/mcpheader", "internal/procs", "internal/strictjson"},
 	"internal/procs":      {},

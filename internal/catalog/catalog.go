@@ -167,7 +167,8 @@ type Server struct {
 	HTTP        *HTTP
 	Stdio       *Stdio
 	Timeouts    Timeouts
-	Isolation   string // "shared" or "agent": whether each agent has a session of its own
+	Expect      *Expect // nil: nothing
+	Isolation   string  // "shared" or "agent": whether each agent has a session of its own
 	// What is declared by name, in byte order. Patterns are what Expand turns into further names.
 	Tools                                 []ToolDecl
 	Prompts, Resources, ResourceTemplates []ItemDecl
@@ -285,7 +286,7 @@ type Header struct {
 	Value Text
 }
 
-// Stdio is a command that speaks over its standard input and output. It is started in the catalog directory.
+// Stdio is a command that speaks over its standard input and output.
 type Stdio struct {
 	// Command is as written: absolute, or relative to the catalog directory if it contains a slash, or a name that is
 	// looked up in PATH.
@@ -295,6 +296,11 @@ type Stdio struct {
 	// InheritEnv are the variables passed on, sorted, if InheritSet; otherwise the default set is passed on.
 	InheritEnv []string
 	InheritSet bool
+	// Workdir is the directory that it starts in, as written: absolute, or relative to the catalog directory; "": that one.
+	Workdir string
+	// SHA256 are digests of the program, one of which it must have when it starts: at most 16, sorted; nil: any.
+	SHA256 []digest.Digest
+	Files  []FilePin // further files and what they must be when it starts: at most 256, by path
 }
 
 // EnvVar is one environment variable of a child process.

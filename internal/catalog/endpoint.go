@@ -12,7 +12,7 @@ import (
 )
 
 // Endpoint returns the resolved posture of the server as canonical JSON: transport, url or command, args, env and
-// inherit_env, headers by name, auth, egress, and tls where there is such a block. A secret is {"secret": REF}; a url with
+// inherit_env, headers by name, auth, egress, and tls where there is such a block, and what it is expected to call itself. A secret is {"secret": REF}; a url with
 // secrets, that of a proxy too, is an array of its parts; a file is the digest of its content, and a private key is left
 // out. Nothing in it depends on the machine: a relative command stays as written.
 func (s *Server) Endpoint() json.RawMessage {
@@ -123,6 +123,14 @@ func (s *Server) resolveEndpoint() error {
 }
 
 func (s *Server) posture() map[string]any {
+	p := s.transportPosture()
+	if s.Expect != nil {
+		p["expect"] = s.Expect.posture()
+	}
+	return p
+}
+
+func (s *Server) transportPosture() map[string]any {
 	if h := s.HTTP; h != nil {
 		headers := map[string]any{}
 		for _, x := range h.Headers {
@@ -158,6 +166,7 @@ func (s *Server) posture() map[string]any {
 		args = []string{}
 	}
 	p := map[string]any{"transport": "stdio", "command": s.Stdio.Command, "args": args, "env": env}
+	s.Stdio.programPosture(p)
 	if s.Stdio.InheritSet {
 		inherit := s.Stdio.InheritEnv
 		if inherit == nil {

@@ -265,15 +265,15 @@ var stdioBlock = &BlockType{
 		{Name: "args", Type: "list(string)", Summary: "its arguments, as they are"},
 		{Name: "env", Type: "map(string)", Secret: true, Summary: "environment variables"},
 		{Name: "inherit_env", Type: "list(string)", Default: "PATH HOME USER LOGNAME SHELL TMPDIR TZ LANG LC_* TERM", Summary: "variables that are passed on, and no others"},
-		{Name: "workdir", Type: "string", Default: "the catalog directory", Summary: "directory that the program starts in", later: true},
-		{Name: "sha256", Type: "string or list(string)", Summary: "digests of the program, one of which it must have", later: true},
-		{Name: "files", Type: "map(string)", Summary: "digests of further files, by path", later: true},
+		{Name: "workdir", Type: "string", Default: "the catalog directory", Summary: "directory that the program starts in"},
+		{Name: "sha256", Type: "string or list(string)", Summary: "digests of the program, one of which it must have"},
+		{Name: "files", Type: "map(string)", Summary: "digests of further files, by path"},
 	},
 }
 
-var expectBlock = &BlockType{Type: "expect", later: true, Summary: "what the server must say about itself", Arguments: []Argument{
-	{Name: "name", Type: "string", Summary: "its name", later: true},
-	{Name: "version", Type: "string", Summary: "constraint on its version", later: true},
+var expectBlock = &BlockType{Type: "expect", Summary: "what the server must say about itself", Arguments: []Argument{
+	{Name: "name", Type: "string", Summary: "its name"},
+	{Name: "version", Type: "string", Summary: "constraint on its version"},
 }}
 
 var toolBlock = &BlockType{

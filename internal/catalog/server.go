@@ -146,6 +146,9 @@ func (l *loader) readServer(i *instance) {
 	}
 	s.Policy = l.readPolicyRef(c, "policy")
 	s.Timeouts = l.readTimeouts(c.blocks["timeouts"], w, l.cat.Timeouts)
+	if b := c.blocks["expect"]; b != nil {
+		s.Expect = l.readExpect(b, c.inside("expect"))
+	}
 
 	for t := range s.Tools {
 		l.readTool(&s.Tools[t])

@@ -46,6 +46,7 @@ func (l *loader) readStdio(b *hclsyntax.Block, w where) *Stdio {
 		}
 	}
 	slices.Sort(s.InheritEnv)
+	c.readProgram(s)
 	return s
 }
 

@@ -171,10 +171,14 @@ func TestCheckout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	zeros := "\"sha256:" + strings.Repeat("0", 64) + "\""
+	sha256 := "sha256 = " + zeros + "\n"
+	pinning := func(path string) string { return fmt.Sprintf("files = {\n %q = %s\n}\n", path, zeros) }
 	tests := []struct {
 		command string
 		args    []string
 		env     string
+		more    string
 		local   bool
 	}{
 		{command: filepath.Join(outside, "tool")},
@@ -197,16 +201,32 @@ func TestCheckout(t *testing.T) {
 		{command: "../../bin/tool", local: true},
 		{command: "sh", args: []string{"-c", "true"}, local: true},
 		{command: "env", args: []string{"-C", "..", "x"}, local: true},
+		// What is pinned by content vouches for itself and for nothing else.
+		{command: "./server.js", more: sha256},
+		{command: "../../bin/tool", more: sha256},
+		{command: "../../bin/tool", args: []string{"server.js"}, more: sha256, local: true},
+		{command: "../../bin/tool", args: []string{"server.js"}, more: sha256 + pinning("server.js")},
+		{command: filepath.Join(outside, "tool"), args: []string{"--script=server.js"}, more: pinning("./server.js")},
+		{command: filepath.Join(outside, "tool"), args: []string{filepath.Join(root, "bin", "tool")}, more: pinning(filepath.Join(root, "bin", "tool"))},
+		{command: filepath.Join(outside, "tool"), args: []string{"server.js"}, more: pinning("data.json"), local: true},
+		{command: filepath.Join(outside, "tool"), args: []string{"server.js", "plain"}, more: pinning("plain"), local: true},
+		{command: "./server.js", more: pinning("server.js"), local: true},
+		{command: "sh", args: []string{"plain"}, more: sha256 + pinning("plain"), local: true},
+		{command: filepath.Join(outside, "tool"), env: "LD_PRELOAD = \"/usr/lib/x.so\"", more: sha256, local: true},
+		// Relative arguments are relative to the directory that the command starts in.
+		{command: filepath.Join(outside, "tool"), args: []string{"server.js"}, more: fmt.Sprintf("workdir = %q", outside)},
+		{command: filepath.Join(outside, "tool"), args: []string{"tool"}, more: fmt.Sprintf("workdir = %q", filepath.Join(root, "bin")), local: true},
+		{command: filepath.Join(outside, "tool"), args: []string{"bin/tool"}, more: fmt.Sprintf("workdir = %q", root), local: true},
 	}
 	for _, tt := range tests {
 		quoted := make([]string, len(tt.args))
 		for i, a := range tt.args {
 			quoted[i] = fmt.Sprintf("%q", a)
 		}
-		s := load(t, dir, fmt.Sprintf("  stdio {\n    command = %q\n    args = [%s]\n    env = {\n      %s\n    }\n  }", tt.command, strings.Join(quoted, ", "), tt.env))
+		s := load(t, dir, fmt.Sprintf("  stdio {\n    command = %q\n    args = [%s]\n    env = {\n      %s\n    }\n%s\n  }", tt.command, strings.Join(quoted, ", "), tt.env, tt.more))
 		err := (&Keeper{Mode: Locked, Dir: dir, Base: pinned(s)}).Approve(t.Context(), s)
 		if (err != nil) != tt.local {
-			t.Errorf("%s %q %s: Approve = %v, want it refused: %v", tt.command, tt.args, tt.env, err, tt.local)
+			t.Errorf("%s %q %s %s: Approve = %v, want it refused: %v", tt.command, tt.args, tt.env, tt.more, err, tt.local)
 		}
 	}
 

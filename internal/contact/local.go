@@ -20,7 +20,14 @@ import (
 // settings in its working directory, which is the catalog's; a command in the checkout, by its name or behind links; an
 // argument or a variable that names a program in the checkout; a variable that makes programs load code. Data files of a
 // program outside the checkout do not count.
+//
+// What the lock pins by content vouches for itself: a program with sha256, a file in files. An interpreter or launcher does not,
+// whatever is pinned: nobody has listed all that it may load.
 func (k *Keeper) local(c *catalog.Stdio) string {
+	at := &place{Keeper: k, dir: k.join(c.Workdir), pinned: map[string]bool{}}
+	for _, f := range c.Files {
+		at.pinned[resolved(k.join(f.Path))] = true
+	}
 	command := c.Command
 	if !strings.ContainsRune(command, '/') {
 		path, err := exec.LookPath(command)
@@ -29,14 +36,14 @@ func (k *Keeper) local(c *catalog.Stdio) string {
 		}
 		command = path
 	}
-	if k.inside(command) {
+	if len(c.SHA256) == 0 && k.inside(command, k.Dir) {
 		return fmt.Sprintf("it runs %q from the checkout, whose content the lock does not pin", c.Command)
 	}
 	if launcher(c.Command) || launcher(resolved(k.join(command))) {
 		return fmt.Sprintf("%q is an interpreter or launcher: what it runs depends on files that the lock does not pin", c.Command)
 	}
 	for _, arg := range c.Args {
-		if k.runs(arg) {
+		if at.runs(arg) {
 			return fmt.Sprintf("the argument %q names a program in the checkout, whose content the lock does not pin", arg)
 		}
 	}
@@ -44,16 +51,23 @@ func (k *Keeper) local(c *catalog.Stdio) string {
 		if loads(v.Name) {
 			return fmt.Sprintf("the variable %s can make it load code that the lock does not pin", v.Name)
 		}
-		if !v.Value.Secret() && k.runs(v.Value.Expose()) {
+		if !v.Value.Secret() && at.runs(v.Value.Expose()) {
 			return fmt.Sprintf("the variable %s names a program in the checkout, whose content the lock does not pin", v.Name)
 		}
 	}
 	return ""
 }
 
-// runs reports whether a word of a command line names a program in the checkout: the word itself, what follows an equals
-// sign or a one-letter flag, or an element of a list in it.
-func (k *Keeper) runs(word string) bool {
+// place is where a command starts.
+type place struct {
+	*Keeper
+	dir    string
+	pinned map[string]bool // files by their path without links
+}
+
+// runs reports whether a word of a command line names a program in the checkout whose content is not pinned: the word
+// itself, what follows an equals sign or a one-letter flag, or an element of a list in it.
+func (k *place) runs(word string) bool {
 	candidates := []string{word}
 	if _, v, ok := strings.Cut(word, "="); ok {
 		candidates = append(candidates, v)
@@ -63,7 +77,7 @@ func (k *Keeper) runs(word string) bool {
 	}
 	for _, c := range candidates {
 		for _, part := range append(strings.FieldsFunc(c, func(r rune) bool { return r == ':' || r == ';' || r == ',' }), c) {
-			if k.inside(part) && program(k.join(part)) {
+			if full := joined(k.dir, part); k.inside(part, k.dir) && !k.pinned[resolved(full)] && program(full) {
 				return true
 			}
 		}
@@ -71,28 +85,30 @@ func (k *Keeper) runs(word string) bool {
 	return false
 }
 
-// inside reports whether a path leads into the checkout: it is relative, or lies there by its name or behind links. A
-// relative path that does not exist leads nowhere.
-func (k *Keeper) inside(path string) bool {
+// inside reports whether a path leads into the checkout: it is relative to a directory there, or lies there by its name or
+// behind links. A path that does not exist leads nowhere.
+func (k *Keeper) inside(path, dir string) bool {
 	if path == "" {
 		return false
 	}
-	full := k.join(path)
+	full := joined(dir, path)
 	if _, err := os.Lstat(full); err != nil {
 		return false
 	}
-	if !filepath.IsAbs(path) {
+	root := checkout(k.Dir)
+	if !filepath.IsAbs(path) && below(root, resolved(dir)) {
 		return true
 	}
-	root := checkout(k.Dir)
 	return below(root, resolved(full)) || below(root, filepath.Join(resolved(filepath.Dir(full)), filepath.Base(full))) || below(root, filepath.Clean(full))
 }
 
-func (k *Keeper) join(path string) string {
+func (k *Keeper) join(path string) string { return joined(k.Dir, path) }
+
+func joined(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(k.Dir, path)
+	return filepath.Join(dir, path)
 }
 
 func below(root, path string) bool {

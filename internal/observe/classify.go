@@ -25,6 +25,8 @@ const (
 	CodeTLS            = "server.tls"
 	CodeStart          = "server.start_failed"
 	CodeExited         = "server.exited"
+	CodeContent        = "server.content"
+	CodeIdentity       = "server.identity"
 	CodeUnauthorized   = "server.unauthorized"
 	CodeToken          = "server.no_token"
 	CodeAddress        = "server.address_refused"
@@ -86,10 +88,16 @@ func classify(err error, s *catalog.Server) failure {
 		syntax   *strictjson.Error
 		request  *mcp.RequestError
 		token    *upstream.TokenError
+		content  *upstream.ContentError
+		identity *upstream.IdentityError
 	)
 	switch {
 	case errors.As(err, &token):
 		return unchecked(CodeToken, sentence(withWords(token.Error(), token.Stderr)), true)
+	case errors.As(err, &content):
+		return unchecked(CodeContent, sentence(content.Error()), false)
+	case errors.As(err, &identity):
+		return refused(CodeIdentity, sentence(identity.Error()))
 	case errors.As(err, &legacy):
 		f := refused(CodeUnsupported, older(legacy.Versions))
 		f.Offered = legacy.Versions

@@ -72,6 +72,12 @@ var meanings = map[string]struct{ add, replace, remove string }{
 	"/endpoint/egress/proxy": {
 		"connections are made by a proxy", "connections are made by another proxy", "connections are made without a proxy",
 	},
+	"/endpoint/workdir": {
+		"it starts in this directory instead of the catalog's", "it starts in another directory", "it starts in the catalog directory again",
+	},
+	"/endpoint/sha256": {
+		"only a program with one of these digests is started", "a program with other digests is started", "the program may be any",
+	},
 	"/endpoint/tls/ca_file": {
 		"the certificates of this file are trusted instead of the system's", "other certificates are trusted", "the system's certificates are trusted again",
 	},

@@ -108,3 +108,13 @@ func interpreterOf(path string) string {
 	name, _, _ = strings.Cut(strings.TrimLeft(name, " \t"), " ")
 	return name
 }
+
+// Program returns the absolute path of the program that a command with this configuration would start: what its name leads
+// to, before links are followed.
+func Program(c StdioConfig) (string, error) {
+	path, err := resolve(c)
+	if err != nil {
+		return "", &Error{Op: "start", Err: fmt.Errorf("%q: %w", c.Command, err)}
+	}
+	return path, nil
+}

@@ -24,7 +24,8 @@ import (
 
 // Dialer makes clients for the servers of one catalog.
 type Dialer struct {
-	// Dir is the catalog directory, absolute: relative commands start there, and it is the working directory of children.
+	// Dir is the catalog directory, absolute: relative commands lie there, and it is the working directory of children that
+	// have no other.
 	Dir string
 	// Lookup reads the environment that children may inherit from, and that may name a proxy.
 	Lookup func(name string) (string, bool)
@@ -42,11 +43,18 @@ type Dialer struct {
 // a secret of the block, whatever the server says.
 //
 // A token of auth { command } is asked for here, once for the connection: a server that does not take it any more is asked with
-// a new one only when a new connection is made. The error is then a *TokenError.
+// a new one only when a new connection is made. The error is then a *TokenError. What is pinned of a command and its files is
+// compared right before it starts; the error is then a *ContentError. One that does not call itself what expect wants is an
+// *IdentityError.
 func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, error) {
 	t, err := d.Transport(s)
 	if err != nil {
 		return nil, err
+	}
+	if s.Stdio != nil {
+		if err := d.checkProgram(s.Stdio); err != nil {
+			return nil, notStarted(s, err)
+		}
 	}
 	if h, ok := t.(*mcp.HTTPTransport); ok && s.HTTP.AuthCommand != nil {
 		token, err := d.token(ctx, s)
@@ -62,7 +70,32 @@ func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, er
 		mcp.WithClientInfo(mcp.Implementation{Name: "mcpcat", Version: d.Version}),
 		mcp.WithTimeouts(mcp.Timeouts{Connect: s.Timeouts.Connect, Discover: s.Timeouts.Discover, List: s.Timeouts.List, Call: s.Timeouts.Call}),
 	}
-	return mcp.Connect(ctx, t, append(options, d.options...)...)
+	c, err := mcp.Connect(ctx, t, append(options, d.options...)...)
+	if err != nil || s.Expect == nil {
+		return c, err
+	}
+	if err := expected(s, c.Discovery()); err != nil {
+		_ = c.Close() // it says more than what ends the connection
+		return nil, &mcp.ServerError{Server: s.Addr.String(), Err: err}
+	}
+	return c, nil
+}
+
+// IdentityError says that a server does not call itself what its expect block wants.
+type IdentityError struct{ Reason string }
+
+func (e *IdentityError) Error() string { return "expect: " + e.Reason }
+
+func expected(s *catalog.Server, d *mcp.Discovery) error {
+	var name, version string
+	if d.ServerInfo != nil {
+		redact := Redactor(s).RedactString
+		name, version = redact(d.ServerInfo.Name), redact(d.ServerInfo.Version)
+	}
+	if fault := s.Expect.Check(d.ServerInfo != nil, name, version); fault != "" {
+		return &IdentityError{fault}
+	}
+	return nil
 }
 
 // Redactor finds the secrets of a server's block, which the server was given and may repeat.
@@ -137,7 +170,7 @@ func configured(s *catalog.Server, err error) error {
 
 func (d Dialer) stdio(c *catalog.Stdio) mcp.Transport {
 	t := mcp.NewStdioTransport(d.Command(c), c.Args)
-	t.Dir = d.Dir
+	t.Dir = d.workdir(c)
 	t.Env = d.environment(c)
 	return t
 }
