@@ -58,6 +58,7 @@ func (g *Gate) Call(ctx context.Context, r Request) (*Result, error) {
 	case err != nil:
 		return nil, err
 	}
+	defer t.server.leave()
 	return g.pass(ctx, t, v, r.Arguments)
 }
 
@@ -72,11 +73,15 @@ func (g *Gate) Check(ctx context.Context, r Request) error {
 		return ErrClosed
 	}
 	_, err := g.admit(ctx, t, r.Arguments)
+	if err == nil {
+		t.server.leave()
+	}
 	return err
 }
 
 // admit decides whether a call of t goes on, and returns the walk that it rests on. What is known already comes first, then
-// what can be said from the arguments, then what only the server can say.
+// what can be said from the arguments, then what only the server can say. For that it waits until one call more may be in
+// flight; a call that goes on leaves the server when it is done.
 func (g *Gate) admit(ctx context.Context, t *tool, arguments json.RawMessage) (*view, error) {
 	if t.fault != nil {
 		return nil, t.fault
@@ -85,7 +90,7 @@ func (g *Gate) admit(ctx context.Context, t *tool, arguments json.RawMessage) (*
 		return nil, refusal
 	}
 	s := t.server
-	if v := s.known(g.recheck); v != nil {
+	if v := s.known(); v != nil {
 		if refusal := t.judge(v.sight(t.upstream), v.number); refusal != nil {
 			return nil, refusal
 		}
@@ -93,7 +98,19 @@ func (g *Gate) admit(ctx context.Context, t *tool, arguments json.RawMessage) (*
 	if err := t.check(arguments); err != nil {
 		return nil, err
 	}
-	v, err := s.fresh(ctx, g.recheck)
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	v, err := g.verified(ctx, t)
+	if err != nil {
+		s.leave()
+	}
+	return v, err
+}
+
+// verified returns a walk that found t as it is pinned.
+func (g *Gate) verified(ctx context.Context, t *tool) (*view, error) {
+	v, err := t.server.fresh(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -97,7 +97,6 @@ type Gate struct {
 	log   *slog.Logger
 
 	servers []*session // by address
-	recheck catalog.Recheck
 
 	ctx    context.Context // lives until Close
 	cancel context.CancelFunc
@@ -127,7 +126,7 @@ func New(c Config) (*Gate, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Catalog = pinnedNames(c.Catalog, c.Lock, c.Logger)
-	g := &Gate{agent: c.Agent, tools: map[string]*tool{}, log: c.Logger, recheck: c.Catalog.Gate.Recheck}
+	g := &Gate{agent: c.Agent, tools: map[string]*tool{}, log: c.Logger}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	dial := upstream.Dialer{Dir: dir, Lookup: c.Lookup, Version: c.Version, Logger: c.Logger}
 	sessions := map[addr.Server]*session{}

@@ -28,6 +28,7 @@ type session struct {
 	dial    func(context.Context, *catalog.Server) (*mcp.Client, error)
 	tools   []*tool
 	secrets secrets
+	slots   chan struct{} // one for each call in flight
 	log     *slog.Logger
 
 	mu      sync.Mutex
@@ -57,11 +58,30 @@ type opening struct {
 }
 
 func newSession(g *Gate, decl *catalog.Server, dial func(context.Context, *catalog.Server) (*mcp.Client, error)) *session {
+	concurrency := decl.Limits.Concurrency
+	if concurrency == 0 {
+		concurrency = catalog.DefaultConcurrency
+	}
 	return &session{
-		gate: g, decl: decl, dial: dial, secrets: newSecrets(decl.Secrets()),
+		slots: make(chan struct{}, concurrency),
+		gate:  g, decl: decl, dial: dial, secrets: newSecrets(decl.Secrets()),
 		log: g.log.With("server", decl.Addr.String()),
 	}
 }
+
+// enter waits until a call more may be in flight. Whoever was let in leaves again.
+func (s *session) enter(ctx context.Context) error {
+	select {
+	case s.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.gate.ctx.Done():
+		return ErrClosed
+	}
+}
+
+func (s *session) leave() { <-s.slots }
 
 // connect returns the connection, or makes one: one attempt at a time, which all callers share and none can cancel.
 func (s *session) connect(ctx context.Context) (*conn, error) {
@@ -334,7 +354,8 @@ func sightsOf(snapshot *mcp.ToolsSnapshot) (map[string]sight, error) {
 
 // known returns the last walk if it is young enough to decide a call that arrives now, else nil. With a walk for each call
 // none is.
-func (s *session) known(r catalog.Recheck) *view {
+func (s *session) known() *view {
+	r := s.decl.Recheck
 	if r.Mode != catalog.RecheckInterval {
 		return nil
 	}
@@ -353,8 +374,8 @@ func (s *session) known(r catalog.Recheck) *view {
 }
 
 // fresh returns a view on which a call that arrives now may be decided.
-func (s *session) fresh(ctx context.Context, r catalog.Recheck) (*view, error) {
-	if v := s.known(r); v != nil {
+func (s *session) fresh(ctx context.Context) (*view, error) {
+	if v := s.known(); v != nil {
 		return v, nil
 	}
 	return s.walked(ctx)

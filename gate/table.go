@@ -118,7 +118,7 @@ func (g *Gate) expose(c Config, sessions map[addr.Server]*session) error {
 		case posture != nil:
 			t.fault = t.refusal(Lock, posture)
 		default:
-			if err := sameServer(s.decl, c.Lock.ServerByAddr(e.Item.Server)); err != nil {
+			if err := sameServer(s.decl, c.Lock.ServerByAddr(e.Item.Server), c.Lock.Gate); err != nil {
 				t.fault = t.refusal(Lock, err)
 			}
 		}
@@ -235,11 +235,13 @@ func (t *tool) enforce() *Refusal {
 }
 
 // sameServer compares the posture that the catalog states with the applied one.
-func sameServer(decl *catalog.Server, pinned *lock.Server) error {
+func sameServer(decl *catalog.Server, pinned *lock.Server, gate json.RawMessage) error {
 	if pinned == nil {
 		return errors.New("its server is not in the lock: plan and apply it")
 	}
-	return decl.CheckApplied(pinned.EndpointDigest, pinned.Protocol, pinned.Timeouts)
+	return decl.CheckApplied(catalog.Applied{
+		Endpoint: pinned.EndpointDigest, Protocol: pinned.Protocol, Timeouts: pinned.Timeouts, Limits: pinned.Limits, Recheck: pinned.Recheck, Gate: gate,
+	})
 }
 
 // renamed returns the definition with the exposed name in place of the server's, all other bytes untouched.

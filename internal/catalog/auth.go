@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 	"github.com/mcpcat-dev/mcpcat/internal/secret"
@@ -210,7 +209,8 @@ func (c *contents) readOAuth(b *hclsyntax.Block, h *HTTP) *OAuth {
 			}
 		}
 	}
-	o.RedirectPort = oc.wholeNumber("redirect_port", 1, 65535, 0)
+	port, _ := oc.integer("redirect_port", 1, 65535)
+	o.RedirectPort = int(port)
 	c.headerClash("Authorization", "oauth", header(b), h)
 	l.notEnforced("auth { oauth {} }", header(b), c.w)
 	return o
@@ -234,26 +234,7 @@ func validIssuer(s string) bool {
 	return ok && class != hostInvalid
 }
 
-// wholeNumber reads a number without a fraction between least and most; fallback if it is absent or in error.
-func (c *contents) wholeNumber(name string, least, most, fallback int) int {
-	v, ok := c.value(name)
-	if !ok {
-		return fallback
-	}
-	r := c.exprRange(name)
-	if v.Type() != cty.Number {
-		c.wrongType(name, r, v, "a number")
-		return fallback
-	}
-	n, exact := numberOf(v).Int64()
-	if exact != 0 || n < int64(least) || n > int64(most) {
-		c.l.fail("catalog.value", "Number out of range", r, c.w, "%s must be a whole number from %d to %d.", name, least, most)
-		return fallback
-	}
-	return int(n)
-}
-
-// posture is how the auth block stands in the endpoint; nil without one.
+// authPosture is how the auth block stands in the endpoint; nil without one.
 func (h *HTTP) authPosture() map[string]any {
 	switch {
 	case h.Bearer != nil:

@@ -86,6 +86,7 @@ type Catalog struct {
 	Lock, Mirror string
 	Gate         Gate
 	Timeouts     Timeouts // the defaults block; each server carries its own
+	Limits       Limits   // likewise
 	Variables    []VariableValue
 	Servers      []*Server  // by address
 	Toolsets     []*Toolset // by name
@@ -130,15 +131,20 @@ func (c *Catalog) Agent(name string) *Agent {
 type Gate struct{ Recheck Recheck }
 
 // Recheck says how old a comparison of a live list with the lock may be when a call passes.
+//
+// With "list_changed" a comparison is meant to serve until the server announces a change, at most MaxAge. The gate does not
+// listen to announcements yet, so it compares for each call then, too.
 type Recheck struct {
-	Mode  string        // "each_call" or "interval"
-	Every time.Duration // for "interval", 1s to 24h; otherwise 0
+	Mode   string        // "each_call", "list_changed" or "interval"
+	Every  time.Duration // for "interval", 1s to 24h; otherwise 0
+	MaxAge time.Duration // for "list_changed", 1s to 24h, or 0 for no bound; otherwise 0
 }
 
 // The modes of Recheck.
 const (
-	RecheckEachCall = "each_call"
-	RecheckInterval = "interval"
+	RecheckEachCall    = "each_call"
+	RecheckListChanged = "list_changed"
+	RecheckInterval    = "interval"
 )
 
 // Timeouts bound the four kinds of waiting on a server. All are positive and at most MaxTimeout.
@@ -168,6 +174,9 @@ type Server struct {
 	Stdio       *Stdio
 	Timeouts    Timeouts
 	Expect      *Expect // nil: nothing
+	Limits      Limits
+	Recheck     Recheck // its own, or that of the catalog's gate
+	OwnRecheck  bool    // the block has a recheck
 	Isolation   string  // "shared" or "agent": whether each agent has a session of its own
 	// What is declared by name, in byte order. Patterns are what Expand turns into further names.
 	Tools                                 []ToolDecl

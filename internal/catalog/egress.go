@@ -24,7 +24,8 @@ func (l *loader) readEgress(b *hclsyntax.Block, w where, h *HTTP) {
 	c := l.contents(b.Body, w, httpBlock.block("egress"))
 	h.AllowHosts = c.readHosts()
 	h.AllowPrivate = c.boolean("allow_private", false)
-	if h.Redirects = c.wholeNumber("redirects", 0, maxRedirects, 0); h.Redirects > 0 {
+	redirects, _ := c.integer("redirects", 0, maxRedirects)
+	if h.Redirects = int(redirects); h.Redirects > 0 {
 		// A redirect leads to a URL that is not in the lock.
 		l.notEnforced("redirects above 0", c.exprRange("redirects"), w)
 	}

@@ -145,7 +145,7 @@ var mcpcatBlock = &BlockType{
 
 var gateBlock = &BlockType{Type: "gate", Summary: "how calls are checked at run time", Arguments: []Argument{
 	recheckArgument,
-	{Name: "max_age", Type: "duration", Summary: "the longest that a comparison may serve, beside recheck = \"list_changed\" only", later: true},
+	{Name: "max_age", Type: "duration", Summary: "the longest that a comparison may serve, beside recheck = \"list_changed\" only"},
 }}
 
 var recheckArgument = Argument{Name: "recheck", Type: "string", Default: `"each_call"`, Summary: "when the live list is compared with the lock again: each_call, list_changed, or a duration"}
@@ -157,13 +157,13 @@ var timeoutsBlock = &BlockType{Type: "timeouts", Summary: "how long mcpcat waits
 	{Name: "call", Type: "duration", Default: `"1m"`, Summary: "for the answer to a call"},
 }}
 
-var limitsBlock = &BlockType{Type: "limits", later: true, Summary: "how much mcpcat takes from a server", Arguments: []Argument{
-	{Name: "tools", Type: "number", Default: "10000", Summary: "items of one list", later: true},
-	{Name: "list_bytes", Type: "size", Default: `"8MiB"`, Summary: "all pages of one list", later: true},
-	{Name: "result_bytes", Type: "size", Default: `"16MiB"`, Summary: "one answer", later: true},
-	{Name: "schema_bytes", Type: "size", Default: `"256KiB"`, Summary: "one schema", later: true},
-	{Name: "pages", Type: "number", Default: "1000", Summary: "pages of one list", later: true},
-	{Name: "concurrency", Type: "number", Default: "64", Summary: "calls at a time", later: true},
+var limitsBlock = &BlockType{Type: "limits", Summary: "how much mcpcat takes from a server", Arguments: []Argument{
+	{Name: "tools", Type: "number", Default: "10000", Summary: "items of one list"},
+	{Name: "list_bytes", Type: "size", Default: `"8MiB"`, Summary: "all pages of one list"},
+	{Name: "result_bytes", Type: "size", Default: `"16MiB"`, Summary: "one answer, a page of a list too"},
+	{Name: "schema_bytes", Type: "size", Default: `"256KiB"`, Summary: "one schema"},
+	{Name: "pages", Type: "number", Default: "1000", Summary: "pages of one list"},
+	{Name: "concurrency", Type: "number", Default: "64", Summary: "calls in flight at a time, at most 256"},
 }}
 
 var variableBlock = &BlockType{
@@ -209,7 +209,7 @@ var serverBlock = &BlockType{
 		descriptionArgument,
 		enabledArgument.saying("false: the server is not contacted, its pins stay, and no agent has anything of it"),
 		policyArgument,
-		recheckArgument.notYet().saying("as in gate, for this server"),
+		recheckArgument.saying("as in gate, for this server"),
 		{Name: "isolation", Type: "string", Values: []string{"shared", "agent"}, Default: `"shared"`, Summary: "whether agents share one session or each has its own"},
 		{Name: "tools", Type: "list(string)", Summary: "tools by name, byte for byte; * stands for any characters, and what matches is pinned by name"},
 		{Name: "prompts", Type: "list(string)", Summary: "prompts by name; * as in tools"},

@@ -112,12 +112,15 @@ func dump(c *Catalog) string {
 	if c == nil {
 		return ""
 	}
-	fmt.Fprintf(&b, "lock %s mirror %s recheck %s %s\n", c.Lock, c.Mirror, c.Gate.Recheck.Mode, c.Gate.Recheck.Every)
+	fmt.Fprintf(&b, "lock %s mirror %s recheck %s %s\n", c.Lock, c.Mirror, c.Gate.Recheck.Mode, c.Gate.Recheck.Every+c.Gate.Recheck.MaxAge)
 	for _, v := range c.Variables {
 		fmt.Fprintf(&b, "var.%s from %s sensitive=%v %s\n", v.Name, v.Source, v.Sensitive, v.Value)
 	}
 	for _, s := range c.Servers {
 		fmt.Fprintf(&b, "%s name=%s enabled=%v timeouts=%v %s\n", s.Addr, s.Name, s.Enabled, s.Timeouts, s.Range)
+		if limits, recheck := s.Limits.Posture(), s.RecheckPosture(); limits != nil || recheck != nil {
+			fmt.Fprintf(&b, "  limits %s recheck %s\n", limits, recheck)
+		}
 		fmt.Fprintf(&b, "  %s\n  %s\n", s.Endpoint(), s.EndpointText())
 		if refs := s.SecretRefs(); len(refs) > 0 {
 			fmt.Fprintf(&b, "  secrets %s\n", strings.Join(refs, ", "))

@@ -146,6 +146,8 @@ func (l *loader) readServer(i *instance) {
 	}
 	s.Policy = l.readPolicyRef(c, "policy")
 	s.Timeouts = l.readTimeouts(c.blocks["timeouts"], w, l.cat.Timeouts)
+	s.Limits = l.readLimits(c.blocks["limits"], w, l.cat.Limits)
+	s.Recheck, s.OwnRecheck = c.recheck(l.cat.Gate.Recheck)
 	if b := c.blocks["expect"]; b != nil {
 		s.Expect = l.readExpect(b, c.inside("expect"))
 	}

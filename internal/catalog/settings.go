@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -115,6 +116,7 @@ func (l *loader) readSettings(b *hclsyntax.Block) {
 		if db := c.blocks["defaults"]; db != nil {
 			dc := l.contents(db.Body, where{context: "mcpcat, defaults"}, mcpcatBlock.block("defaults"))
 			l.cat.Timeouts = l.readTimeouts(dc.blocks["timeouts"], dc.w, l.cat.Timeouts)
+			l.cat.Limits = l.readLimits(dc.blocks["limits"], dc.w, l.cat.Limits)
 		}
 	}
 	l.setLock(lock, mirror)
@@ -189,22 +191,42 @@ func lockPathFault(p, suffix string) string {
 
 func (l *loader) readGate(b *hclsyntax.Block) {
 	c := l.contents(b.Body, where{context: "mcpcat, gate"}, gateBlock)
-	s, ok := c.text("recheck", 64)
-	if !ok || s == RecheckEachCall {
-		return
+	r, _ := c.recheck(l.cat.Gate.Recheck)
+	if a := c.args["max_age"]; a != nil && r.Mode != RecheckListChanged {
+		l.fail("catalog.value", "max_age without list_changed", a.NameRange, c.w, "max_age belongs to recheck = \"list_changed\": with a duration as recheck one comparison serves that long, and with \"each_call\" none serves twice.")
+	} else if d, ok := c.duration("max_age", time.Second, maxRecheck); ok {
+		r.MaxAge = d
 	}
-	r := c.args["recheck"].Expr.Range()
-	if s == "list_changed" {
-		l.fail("catalog.unsupported", "Recheck mode not supported", r, c.w, "recheck = \"list_changed\" is not supported by this version of mcpcat. It supports \"each_call\" and a duration such as \"60s\".")
-		return
+	l.cat.Gate.Recheck = r
+}
+
+// maxRecheck is how long a comparison may serve at most.
+const maxRecheck = 24 * time.Hour
+
+// recheck reads the argument recheck. It returns base if that is absent or in error; own says that it is there.
+func (c *contents) recheck(base Recheck) (r Recheck, own bool) {
+	s, ok := c.text("recheck", 64)
+	switch {
+	case !ok:
+		return base, false
+	case s == RecheckListChanged && base.Mode == RecheckListChanged:
+		return base, true // with its max_age
+	case s == RecheckEachCall, s == RecheckListChanged:
+		return Recheck{Mode: s}, true
 	}
 	if _, err := time.ParseDuration(s); err != nil {
-		l.fail("catalog.value", "Invalid recheck mode", r, c.w, "recheck must be \"each_call\" or a duration such as \"60s\".")
-		return
+		hint := ""
+		if near := nearest(s, []string{RecheckEachCall, RecheckListChanged}); near != "" {
+			hint = fmt.Sprintf(" Did you mean %q?", near)
+		}
+		c.l.fail("catalog.value", "Invalid recheck mode", c.exprRange("recheck"), c.w, "recheck must be \"each_call\", \"list_changed\" or a duration such as \"60s\".%s", hint)
+		return base, false
 	}
-	if d, ok := c.duration("recheck", time.Second, 24*time.Hour); ok {
-		l.cat.Gate.Recheck = Recheck{Mode: RecheckInterval, Every: d}
+	d, ok := c.duration("recheck", time.Second, maxRecheck)
+	if !ok {
+		return base, false
 	}
+	return Recheck{Mode: RecheckInterval, Every: d}, true
 }
 
 // readTimeouts reads a timeouts block over the values of base; b may be nil.

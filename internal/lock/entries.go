@@ -185,8 +185,22 @@ func encodeServer(s *Server) ([]byte, error) {
 		b = append(b, `,"instructions":`...)
 		b = strictjson.AppendString(b, *s.Instructions)
 	}
+	if s.Limits != nil {
+		if s.Limits, err = canonicalObject(s.Limits); err != nil {
+			return nil, fmt.Errorf("limits: %w", err)
+		}
+		b = append(b, `,"limits":`...)
+		b = append(b, s.Limits...)
+	}
 	b = append(b, `,"protocol":`...)
 	b = strictjson.AppendString(b, s.Protocol)
+	if s.Recheck != nil {
+		if s.Recheck, err = canonicalObject(s.Recheck); err != nil {
+			return nil, fmt.Errorf("recheck: %w", err)
+		}
+		b = append(b, `,"recheck":`...)
+		b = append(b, s.Recheck...)
+	}
 	if len(s.Snapshots) > 0 {
 		b = append(b, `,"snapshots":{`...)
 		for i, kind := range slices.Sorted(maps.Keys(s.Snapshots)) {

@@ -62,6 +62,9 @@ type Server struct {
 
 	// Timeouts is a canonical JSON object, given by the caller: the time limits that were applied. nil for none.
 	Timeouts json.RawMessage
+	// Limits and Recheck are canonical JSON objects, given by the caller: the limits that were set, and when the server's list
+	// is compared if not as the gate says. nil for none.
+	Limits, Recheck json.RawMessage
 
 	// Snapshots holds the digests of whole answers, by kind ("discovery", "tools"). They are evidence and not gated.
 	Snapshots       map[string]digest.Digest

@@ -311,3 +311,43 @@ func TestErrorsAreDistinct(t *testing.T) {
 		}
 	}
 }
+
+// TestServerGuards: limits and recheck of a server are kept, in canonical form, and an entry without them reads as none.
+func TestServerGuards(t *testing.T) {
+	endpoint := []byte(`{"transport":"stdio"}`)
+	d, err := digest.OfJSON("endpoint", endpoint, strictjson.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := func(label string) Server {
+		return Server{Addr: addr.Server{Label: label}, Endpoint: endpoint, EndpointDigest: d, Protocol: "2026-07-28"}
+	}
+	with := server("a")
+	with.Limits, with.Recheck = []byte(`{"tools": 64, "pages": 2}`), []byte(`{"recheck":"each_call"}`)
+	l := &Lock{Lineage: strings.Repeat("ab", 16), Serial: 1, Servers: []Server{with, server("b")}}
+	if err := Seal(l); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := l.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := FromEntries(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := again.Servers[0], again.Servers[1]; string(a.Limits) != `{"pages":2,"tools":64}` || string(a.Recheck) != `{"recheck":"each_call"}` || b.Limits != nil || b.Recheck != nil {
+		t.Errorf("read back: %s %s, %s %s", a.Limits, a.Recheck, b.Limits, b.Recheck)
+	}
+	for _, spoilt := range []string{`"limits":[]`, `"limits":{"tools":64,"pages":2}`} {
+		bad := slices.Clone(entries)
+		for i, e := range bad {
+			if e.Key == "server/server.a" {
+				bad[i].Value = bytes.Replace(e.Value, []byte(`"limits":{"pages":2,"tools":64}`), []byte(spoilt), 1)
+			}
+		}
+		if _, err := FromEntries(bad); err == nil {
+			t.Errorf("%s is read", spoilt)
+		}
+	}
+}

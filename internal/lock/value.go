@@ -34,7 +34,7 @@ func (l *Lock) readServer(part string, value []byte) error {
 }
 
 func (s *Server) read(value []byte) error {
-	m, err := readObject(value, "endpoint", "endpoint_digest", "protocol", "?capabilities", "?identity", "?instructions", "?snapshots", "?timeouts", "?tools")
+	m, err := readObject(value, "endpoint", "endpoint_digest", "protocol", "?capabilities", "?identity", "?instructions", "?limits", "?recheck", "?snapshots", "?timeouts", "?tools")
 	if err != nil {
 		return err
 	}
@@ -58,6 +58,12 @@ func (s *Server) read(value []byte) error {
 		return err
 	}
 	if s.Timeouts, err = m.object("timeouts"); err != nil {
+		return err
+	}
+	if s.Limits, err = m.object("limits"); err != nil {
+		return err
+	}
+	if s.Recheck, err = m.object("recheck"); err != nil {
 		return err
 	}
 	if _, ok := m["instructions"]; ok {

@@ -222,6 +222,8 @@ type Server struct {
 type Declared struct {
 	Endpoint json.RawMessage `json:"endpoint"`
 	Timeouts json.RawMessage `json:"timeouts"`
+	Limits   json.RawMessage `json:"limits,omitempty"`  // those that are set
+	Recheck  json.RawMessage `json:"recheck,omitempty"` // its own
 }
 
 // Labels of a server whose changes touch no tool and are of one sort.

@@ -17,6 +17,7 @@ import (
 func pin(decl *catalog.Server, seen *surface.Server) (lock.Server, error) {
 	e := lock.Server{
 		Addr: decl.Addr, Endpoint: decl.Endpoint(), EndpointDigest: decl.EndpointDigest(), Timeouts: decl.Timeouts.Posture(),
+		Limits: decl.Limits.Posture(), Recheck: decl.RecheckPosture(),
 		Protocol: seen.Protocol, Instructions: seen.Instructions,
 		Snapshots:  maps.Clone(seen.Snapshots),
 		ToolsTTLMs: seen.ToolsTTLMs, ToolsCacheScope: seen.ToolsCacheScope, ToolOrder: slices.Clone(seen.ToolOrder),
@@ -100,13 +101,15 @@ func digestOf(set map[string]digest.Digest, name string) *digest.Digest {
 
 // declaredOf is what apply will pin of a server beside its answers.
 func declaredOf(decl *catalog.Server) *Declared {
-	return &Declared{Endpoint: shownEndpoint(decl.Endpoint()), Timeouts: decl.Timeouts.Posture()}
+	return &Declared{Endpoint: shownEndpoint(decl.Endpoint()), Timeouts: decl.Timeouts.Posture(), Limits: decl.Limits.Posture(), Recheck: decl.RecheckPosture()}
 }
 
 // declaredLeaves is how the catalog differs from what is pinned of a server.
 func declaredLeaves(decl *catalog.Server, pinned *lock.Server) []Leaf {
-	return append(endpointLeaves(pinned, decl.Endpoint(), decl.EndpointDigest()),
-		objectLeaves("/timeouts", GuardChanged, pinned.Timeouts, decl.Timeouts.Posture())...)
+	leaves := endpointLeaves(pinned, decl.Endpoint(), decl.EndpointDigest())
+	leaves = append(leaves, objectLeaves("/timeouts", GuardChanged, pinned.Timeouts, decl.Timeouts.Posture())...)
+	leaves = append(leaves, objectLeaves("/limits", GuardChanged, pinned.Limits, decl.Limits.Posture())...)
+	return append(leaves, objectLeaves("/recheck", GuardChanged, pinned.Recheck, decl.RecheckPosture())...)
 }
 
 func identityLeaves(id *IdentityPair) []Leaf {
@@ -262,6 +265,8 @@ func sameEntry(pinned, entry *lock.Server) bool {
 	return pinned.EndpointDigest == entry.EndpointDigest &&
 		same(strictjson.Value(pinned.Endpoint), strictjson.Value(entry.Endpoint)) &&
 		same(strictjson.Value(pinned.Timeouts), strictjson.Value(entry.Timeouts)) &&
+		same(strictjson.Value(pinned.Limits), strictjson.Value(entry.Limits)) &&
+		same(strictjson.Value(pinned.Recheck), strictjson.Value(entry.Recheck)) &&
 		pinned.Protocol == entry.Protocol &&
 		same(identityValue(identityOf(pinned.Identity)), identityValue(identityOf(entry.Identity))) &&
 		same(strictjson.Value(pinned.Capabilities), strictjson.Value(entry.Capabilities)) &&

@@ -156,7 +156,9 @@ func (v *Verification) item(m *maker, decl *catalog.Server, name string, status 
 		if entry := m.base.ServerByAddr(decl.Addr); entry == nil {
 			unapplied = errors.New("its server is not in the lock")
 		} else {
-			unapplied = decl.CheckApplied(entry.EndpointDigest, entry.Protocol, entry.Timeouts)
+			unapplied = decl.CheckApplied(catalog.Applied{
+				Endpoint: entry.EndpointDigest, Protocol: entry.Protocol, Timeouts: entry.Timeouts, Limits: entry.Limits, Recheck: entry.Recheck, Gate: m.base.Gate,
+			})
 		}
 		unenforced = m.callable(strictjson.Value(pinned.Definition))
 	}

@@ -24,6 +24,9 @@ func TestVerify(t *testing.T) {
 	newAgent := harbourHCL + "\nagent \"pilot\" {\n  tools = [server.harbour.tool.log_arrival]\n}\n"
 	slower := "mcpcat {\n  gate {\n    recheck = \"60s\"\n  }\n}\n\n" + harbourHCL
 	longer := strings.Replace(harbourHCL, "  tools = [\"", "  timeouts {\n    call = \"2m\"\n  }\n  tools = [\"", 1)
+	bounded := strings.Replace(longer, "timeouts {\n    call = \"2m\"", "limits {\n    tools = 64", 1)
+	seldomer := strings.Replace(harbourHCL, "  tools = [\"", "  recheck = \"60s\"\n  tools = [\"", 1)
+	expecting := strings.Replace(longer, "timeouts {\n    call = \"2m\"", "expect {\n    name = \"harbour\"", 1)
 	fewer := strings.Replace(harbourHCL, `, "log_arrival"]`, `]`, 1)
 	nothing := strings.Split(harbourHCL, "  tools")[0] + "}\n"
 	catSeldom, _ := load(t, strings.Replace(slower, "60s", "90s", 1))
@@ -55,6 +58,9 @@ func TestVerify(t *testing.T) {
 		{"another endpoint", moved, base, harbour(berth, arrival), 3, []string{"endpoint", "endpoint"}, plan.VerifySummary{Expected: 2, Seen: 2, Refused: 2}},
 		{"another endpoint that is down", moved, base, down, 3, []string{"endpoint", "endpoint"}, plan.VerifySummary{Expected: 2, Refused: 2}},
 		{"other limits", longer, base, harbour(berth, arrival), 3, []string{"endpoint", "endpoint"}, plan.VerifySummary{Expected: 2, Seen: 2, Refused: 2}},
+		{"limits that are not applied", bounded, base, harbour(berth, arrival), 3, []string{"endpoint", "endpoint"}, plan.VerifySummary{Expected: 2, Seen: 2, Refused: 2}},
+		{"a recheck that is not applied", seldomer, base, harbour(berth, arrival), 3, []string{"endpoint", "endpoint"}, plan.VerifySummary{Expected: 2, Seen: 2, Refused: 2}},
+		{"an expectation that is not applied", expecting, base, harbour(berth, arrival), 3, []string{"endpoint", "endpoint"}, plan.VerifySummary{Expected: 2, Seen: 2, Refused: 2}},
 		{"settings that check less often", slower, base, harbour(berth, arrival), 3, []string{"settings", "settings"}, plan.VerifySummary{Expected: 2, Seen: 2, Refused: 2}},
 		{"settings that check less often, and down", slower, base, down, 3, []string{"settings", "settings"}, plan.VerifySummary{Expected: 2, Refused: 2}},
 		{"settings that check more often", harbourHCL, seldom, harbour(berth, arrival), 0, []string{"ok", "ok"}, plan.VerifySummary{Expected: 2, Seen: 2, OK: 2, Notes: 1}},

@@ -68,6 +68,9 @@ func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, er
 		mcp.WithRedactor(Redactor(s).Redact),
 		mcp.WithTrace(d.trace(s)),
 		mcp.WithClientInfo(mcp.Implementation{Name: "mcpcat", Version: d.Version}),
+		mcp.WithLimits(mcp.Limits{
+			Items: s.Limits.Tools, ListBytes: s.Limits.ListBytes, MessageBytes: s.Limits.ResultBytes, SchemaBytes: s.Limits.SchemaBytes, Pages: s.Limits.Pages,
+		}),
 		mcp.WithTimeouts(mcp.Timeouts{Connect: s.Timeouts.Connect, Discover: s.Timeouts.Discover, List: s.Timeouts.List, Call: s.Timeouts.Call}),
 	}
 	c, err := mcp.Connect(ctx, t, append(options, d.options...)...)

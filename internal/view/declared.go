@@ -43,6 +43,12 @@ func (r *rows) declared(d *plan.Declared) {
 		}
 	}
 	r.attribute("timeouts", settingText("timeouts", strictjson.Value(d.Timeouts)))
+	if d.Limits != nil {
+		r.attribute("limits", settingText("limits", strictjson.Value(d.Limits)))
+	}
+	if d.Recheck != nil {
+		r.attribute("recheck", settingText("recheck", strictjson.Value(d.Recheck)))
+	}
 }
 
 func (r *rows) attribute(name, text string) {

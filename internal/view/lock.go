@@ -53,6 +53,8 @@ type LockServer struct {
 	Endpoint       json.RawMessage          `json:"endpoint"`
 	EndpointDigest digest.Digest            `json:"endpoint_digest"`
 	Timeouts       json.RawMessage          `json:"timeouts,omitempty"`
+	Limits         json.RawMessage          `json:"limits,omitempty"`
+	Recheck        json.RawMessage          `json:"recheck,omitempty"`
 	Protocol       string                   `json:"protocol"`
 	Identity       *lockIdentity            `json:"identity"`
 	Capabilities   json.RawMessage          `json:"capabilities"`
@@ -130,7 +132,7 @@ func (d LockList) Text(w io.Writer, o Options) error {
 // NewLockServer shows one pinned server.
 func NewLockServer(s *lock.Server) LockServer {
 	d := LockServer{
-		Address: s.Addr.String(), Endpoint: s.Endpoint, EndpointDigest: s.EndpointDigest, Timeouts: s.Timeouts, Protocol: s.Protocol,
+		Address: s.Addr.String(), Endpoint: s.Endpoint, EndpointDigest: s.EndpointDigest, Timeouts: s.Timeouts, Limits: s.Limits, Recheck: s.Recheck, Protocol: s.Protocol,
 		Capabilities: s.Capabilities, Instructions: s.Instructions, Snapshots: s.Snapshots, ToolOrder: append([]string{}, s.ToolOrder...),
 	}
 	if s.Identity != nil {
@@ -153,6 +155,12 @@ func (d LockServer) Text(w io.Writer, o Options) error {
 	p.row("", span{text: p.digest(d.EndpointDigest)})
 	if d.Timeouts != nil {
 		p.row("timeouts", span{text: esc(string(d.Timeouts))})
+	}
+	if d.Limits != nil {
+		p.row("limits", span{text: esc(string(d.Limits))})
+	}
+	if d.Recheck != nil {
+		p.row("recheck", span{text: esc(string(d.Recheck))})
 	}
 	p.row("protocol", span{text: esc(d.Protocol)})
 	if d.Identity != nil {
