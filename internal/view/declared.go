@@ -14,7 +14,7 @@ const labelWidth = 13
 
 // declaredOrder is how the attributes of an endpoint are shown; others follow by name. What the first row of the server
 // says, the URL or the command, is left out.
-var declaredOrder = []string{"headers", "auth", "egress", "tls", "env", "inherit_env"}
+var declaredOrder = []string{"headers", "auth", "egress", "tls", "env", "inherit_env", "workdir", "sha256", "files", "expect"}
 
 var declaredAbove = []string{"transport", "url", "command", "args"}
 
@@ -32,8 +32,10 @@ func (r *rows) declared(d *plan.Declared) {
 	for _, name := range names {
 		value, ok := endpoint.Get(name)
 		switch {
-		case ok && name == "tls":
+		case ok && (name == "tls" || name == "files"):
 			r.attribute(name, r.tlsText(value))
+		case ok && name == "sha256":
+			r.attribute(name, r.tlsSetting(value))
 		case ok:
 			r.attribute(name, settingText(name, value))
 		case name == "auth" && url:
@@ -98,7 +100,7 @@ func settingText(name string, v strictjson.Value) string {
 	return valueText(v)
 }
 
-// tlsText words a tls block: files by their digest, and pins as the choice that they are.
+// tlsText words a tls block, or files: files by their digest, and pins as the choice that they are.
 func (r *rows) tlsText(v strictjson.Value) string {
 	var parts []string
 	for member, value := range v.Members() {
@@ -119,7 +121,7 @@ func (r *rows) tlsSetting(v strictjson.Value) string {
 	}
 	var pins []string
 	for e := range v.Elements() {
-		pins = append(pins, settingText("", e))
+		pins = append(pins, r.tlsSetting(e))
 	}
 	return strings.Join(pins, " or ")
 }
