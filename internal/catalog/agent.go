@@ -43,7 +43,7 @@ func (l *loader) readAgent(b *hclsyntax.Block) {
 		a.grants = append(a.grants, l.readGrants(c, k)...)
 	}
 	a.deny = l.readDeny(c)
-	if l.errors > before {
+	if l.errors > before || c.broken {
 		return
 	}
 	for _, d := range expose(l.cat, a) {

@@ -66,20 +66,25 @@ func (l *loader) grantList(c *contents, name string, take func(g *grants, e cty.
 	}
 	v, ok := l.references(c, name, a)
 	if !ok {
+		c.broken = true
 		return nil
 	}
+	if v.IsNull() {
+		return nil
+	}
+	c.lists[name] = v
 	g := &grants{l: l, c: c, name: name, expr: a.Expr}
 	g.each(v, func(e cty.Value, at hcl.Range, i int) { take(g, e, at, i) })
 	return g.list
 }
 
-// references evaluates a list in which references to servers and toolsets may stand.
+// references evaluates a list in which references to servers and toolsets may stand; it may be null.
 func (l *loader) references(c *contents, name string, a *hclsyntax.Attribute) (cty.Value, bool) {
 	v, u, ok := l.eval(a.Expr, c.w, true)
-	if !ok || !l.public(name, a.Expr.Range(), c.w, u) || v.IsNull() {
+	if !ok || !l.public(name, a.Expr.Range(), c.w, u) {
 		return cty.NilVal, false
 	}
-	if !isSequence(v.Type()) {
+	if !v.IsNull() && !isSequence(v.Type()) {
 		c.wrongType(name, a.Expr.Range(), v, "a list of references")
 		return cty.NilVal, false
 	}

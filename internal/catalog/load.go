@@ -211,7 +211,7 @@ func (l *loader) blocks(files []*source) map[string][]*hclsyntax.Block {
 			t := findBlock(language, b.Type)
 			switch {
 			case t == nil:
-				l.unknownBlock(b, where{}, languageNames)
+				l.unknownBlock(b, where{}, &BlockType{Blocks: language}, languageNames)
 				continue
 			case !l.labels(b, t) || !l.supported(b, t, where{}):
 				continue
@@ -257,12 +257,13 @@ func (l *loader) labels(b *hclsyntax.Block, t *BlockType) bool {
 	return true
 }
 
-func (l *loader) unknownBlock(b *hclsyntax.Block, w where, known []string) {
-	if hint := reservedBlocks[b.Type]; hint != "" {
+// unknownBlock reports a block that has no meaning in a block of type t.
+func (l *loader) unknownBlock(b *hclsyntax.Block, w where, t *BlockType, known []string) {
+	if hint := reservedBlocks[b.Type]; hint != "" && (t.Type == "" || t.home(b.Type) == "") {
 		l.fail("catalog.unsupported", "Block type is reserved", header(b), w, "The block type %q is reserved and has no meaning in a catalog. %s", b.Type, hint)
 		return
 	}
-	l.fail("catalog.unknown_block", "Unknown block type", header(b), w, "There is no block type %s here.%s", diag.Quote(b.Type, maxShownWord), suggestOr(b.Type, known))
+	l.fail("catalog.unknown_block", "Unknown block type", header(b), w, "There is no block type %s here.%s", diag.Quote(b.Type, maxShownWord), t.suggest(b.Type, known))
 }
 
 // contents are the arguments and blocks of a body that follow the language.
@@ -275,13 +276,17 @@ type contents struct {
 	// blocks holds the blocks that may stand once, repeated the others in source order.
 	blocks   map[string]*hclsyntax.Block
 	repeated map[string][]*hclsyntax.Block
+	// lists holds the values of lists of references. broken tells that one of them is not known, which was reported where
+	// it comes from.
+	lists  map[string]cty.Value
+	broken bool
 }
 
 // contents checks a body against the type of its block. What is wrong is reported and left out.
 func (l *loader) contents(body *hclsyntax.Body, w where, t *BlockType) *contents {
 	c := &contents{
 		l: l, w: w, typ: t, body: body, args: map[string]*hclsyntax.Attribute{},
-		blocks: map[string]*hclsyntax.Block{}, repeated: map[string][]*hclsyntax.Block{},
+		blocks: map[string]*hclsyntax.Block{}, repeated: map[string][]*hclsyntax.Block{}, lists: map[string]cty.Value{},
 	}
 	names, types := t.argumentNames(), blockNames(t.Blocks)
 	for _, a := range sortedAttributes(body) {
@@ -293,7 +298,7 @@ func (l *loader) contents(body *hclsyntax.Body, w where, t *BlockType) *contents
 		case t.block(a.Name) != nil:
 			l.fail("catalog.unknown_argument", "Block written as an argument", a.NameRange, w, "%s is a block: write %s { … } without the equals sign.", a.Name, a.Name)
 		default:
-			l.fail("catalog.unknown_argument", "Unknown argument", a.NameRange, w, "There is no argument %s here.%s", diag.Quote(a.Name, maxShownWord), suggestOr(a.Name, names))
+			l.fail("catalog.unknown_argument", "Unknown argument", a.NameRange, w, "There is no argument %s here.%s", diag.Quote(a.Name, maxShownWord), t.suggest(a.Name, names))
 		}
 	}
 	for _, b := range body.Blocks {
@@ -303,7 +308,7 @@ func (l *loader) contents(body *hclsyntax.Body, w where, t *BlockType) *contents
 		case t.argument(b.Type) != nil:
 			l.fail("catalog.unknown_block", "Argument written as a block", header(b), w, "%s is an argument: write %s = …", b.Type, b.Type)
 		default:
-			l.unknownBlock(b, w, types)
+			l.unknownBlock(b, w, t, types)
 		}
 	}
 	return c
@@ -352,12 +357,30 @@ func suggest(name string, candidates, right []string) string {
 	return " Known here: " + strings.Join(right, ", ") + "."
 }
 
-// suggestOr is suggest for words of the language, among which are some that other languages have.
-func suggestOr(name string, known []string) string {
+// suggest says what to write in place of a word that a block does not have.
+func (b *BlockType) suggest(name string, known []string) string {
+	if home := b.home(name); home != "" {
+		return fmt.Sprintf(" It belongs into %s.", home)
+	}
 	if hint := foreignWords[name]; hint != "" {
 		return " " + hint
 	}
 	return suggest(name, known, known)
+}
+
+// home is the nested block in which a word has a meaning, the nearest to b; "" if there is none.
+func (b *BlockType) home(name string) string {
+	for _, inner := range b.Blocks {
+		if !inner.AnyArgument && (inner.argument(name) != nil || inner.block(name) != nil) {
+			return inner.Type + " { … }"
+		}
+	}
+	for _, inner := range b.Blocks {
+		if deeper := inner.home(name); deeper != "" {
+			return inner.Type + " { " + deeper + " }"
+		}
+	}
+	return ""
 }
 
 // nearest returns the candidate that is at most two edits, or a third of name's length, away; "" if there is none. Two

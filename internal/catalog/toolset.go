@@ -1,14 +1,12 @@
 package catalog
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 )
 
@@ -43,28 +41,21 @@ func (l *loader) readToolset(t *toolsetNode) bool {
 		c := l.contents(t.block.Body, where{context: blockName(t.block)}, toolsetBlock)
 		t.Description, _ = c.text("description", maxDescription)
 		value := map[string]cty.Value{"address": cty.StringVal("toolset." + t.Name)}
-		known := true
+		lists := false
 		for _, k := range kinds {
-			list := cty.EmptyTupleVal
-			if a := c.args[listName(k)]; a != nil {
-				errs := l.errors
-				t.grants = append(t.grants, l.readGrants(c, k)...)
-				known = known && l.errors == errs
-				if v, _, ok := l.eval(a.Expr, c.w, true); known && ok && !v.IsNull() {
-					list = v
-				} else {
-					known = false
-				}
+			t.grants = append(t.grants, l.readGrants(c, k)...)
+			value[listName(k)] = cty.EmptyTupleVal
+			if v, ok := c.lists[listName(k)]; ok {
+				value[listName(k)] = v
 			}
-			value[listName(k)] = list
+			lists = lists || c.args[listName(k)] != nil
 		}
-		if len(t.grants) == 0 && known && l.errors == before && !slices.ContainsFunc(kinds, func(k addr.Kind) bool { return c.args[listName(k)] != nil }) {
+		if !lists && l.errors == before {
 			l.fail("catalog.missing", "Empty toolset", header(t.block), c.w, "A toolset needs one of tools, prompts, resources, resource_templates.")
-			known = false
 		}
 		t.value = cty.ObjectVal(value)
 		l.cat.Toolsets = append(l.cat.Toolsets, t.Toolset)
-		return known
+		return !c.broken && l.errors == before
 	})
 }
 
