@@ -37,7 +37,7 @@ func (a *app) callCommand() *cli.Command {
 			&cli.StringFlag{Name: "agent", Usage: "call as the agent `NAME`, with what it may call", OnlyOnce: true, Destination: &f.agent},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say whether the call would pass, and do not make it", OnlyOnce: true, Destination: &f.dryRun},
 			&cli.StringFlag{
-				Name: "contact", Usage: "contact `WHOM`: all, locked (pinned or accepted endpoints; asks on a terminal) or none",
+				Name: "contact", Usage: contactUsage,
 				Value: string(contact.Locked), OnlyOnce: true, Destination: &f.mode,
 				Validator: func(s string) error { _, err := contact.ParseMode(s); return err },
 			},

@@ -64,32 +64,45 @@ var canaryCommands = []command{
 	{args: "plan -bad-flag", vars: true},
 	{args: "plan -var nothing=1", vars: true},
 	{args: "apply missing.mcpplan"},
-	{args: "--generate-shell-completion"},
-	{args: "call --generate-shell-completion"},
-	{args: "lock show --generate-shell-completion"},
+	{args: "client-config pilot", vars: true},
+	{args: "client-config -json pilot", vars: true},
+	{args: "import -dry-run agent.json"},
+	{args: "import -dry-run -json agent.json"},
+	{args: "console -e 1+1", vars: true},
+	{args: "console -json -e server.SERVER", vars: true},
+	{args: "schema plan"},
+	{args: "schema -json language"},
+	{args: "__complete fish -- call -"},
+	{args: "__complete fish -- call server."},
+	{args: "__complete fish -- lock show server."},
 }
 
 // TestEveryCommandHasACanary: a command that comes later is not forgotten.
 func TestEveryCommandHasACanary(t *testing.T) {
 	p := emptyPlace(t)
+	seen := 0
 	var walk func(above string)
 	walk = func(above string) {
-		_, out := p.run(strings.Fields(above + " --generate-shell-completion")...)
+		_, out := p.run(append(append([]string{"__complete", "fish", "--"}, strings.Fields(above)...), "")...)
 		for line := range strings.Lines(out) {
-			name, _, ok := strings.Cut(strings.TrimSpace(line), ":")
-			if !ok || strings.HasPrefix(name, "-") || name == "help" {
+			name, _, ok := strings.Cut(strings.TrimSpace(line), "\t")
+			if !ok {
 				continue
 			}
+			seen++
 			path := strings.TrimSpace(above + " " + name)
 			if !slices.ContainsFunc(canaryCommands, func(c command) bool { return strings.HasPrefix(c.args+" ", path+" ") }) {
 				t.Errorf("mcpcat %s: add to canaryCommands how it is run, in each form of its output, so that it is looked through for secrets", path)
 			}
-			if above == "" {
+			if above == "" && name != "schema" { // what follows it are no commands
 				walk(path)
 			}
 		}
 	}
 	walk("")
+	if seen < 10 {
+		t.Errorf("saw %d commands, want all", seen)
+	}
 }
 
 // everyCommand runs all commands with a trace, with flags added to those that read the catalog. Skip, if given, leaves some
@@ -97,6 +110,7 @@ func TestEveryCommandHasACanary(t *testing.T) {
 func (p *echoPlace) everyCommand(server string, flags []string, skip func(command) bool) {
 	p.t.Helper()
 	p.file("tool.said", goodTool)
+	p.file("agent.json", `{"mcpServers":{"x":{"command":"x"}}}`)
 	target := p.targets[server]
 	if target == "" {
 		target = "http://127.0.0.1:9/mcp" // nobody is there
@@ -109,9 +123,7 @@ func (p *echoPlace) everyCommand(server string, flags []string, skip func(comman
 		if c.vars {
 			args = append(args, flags...)
 		}
-		if !strings.HasPrefix(args[len(args)-1], "--generate") {
-			args = append([]string{"-log-level=trace", "-log-format=" + []string{"text", "json"}[i%2]}, args...)
-		}
+		args = append([]string{"-log-level=trace", "-log-format=" + []string{"text", "json"}[i%2]}, args...)
 		stdin := p.stdin
 		if c.stdin != "" {
 			p.stdin = strings.ReplaceAll(c.stdin, "SERVER", server)

@@ -30,7 +30,7 @@ func (a *app) clientConfigCommand() *cli.Command {
 		Description: "Prints the JSON to put into the config of the program: for claude that of Claude Code and the desktop app, for json with\n" +
 			"the type of transport written out. The program starts mcpcat serve itself; with -listen it connects to one that runs.",
 		Flags: concat([]cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "write for `PROGRAM`: " + strings.Join(clientFormats, ", "), Value: "claude", OnlyOnce: true, Destination: &format, Validator: func(s string) error {
+			&cli.StringFlag{Name: "format", Usage: "write for `" + strings.Join(clientFormats, "|") + "`", Value: "claude", OnlyOnce: true, Destination: &format, Validator: func(s string) error {
 				if !slices.Contains(clientFormats, s) {
 					return fmt.Errorf("got %q, want one of %s", s, strings.Join(clientFormats, ", "))
 				}

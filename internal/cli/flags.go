@@ -79,10 +79,13 @@ type contactFlags struct {
 	timeout     time.Duration
 }
 
+// contactUsage is the help of -contact.
+const contactUsage = "contact `all|locked|none` of the servers; locked: pinned and accepted endpoints, others are asked about on a terminal"
+
 func (f *contactFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "contact", Usage: "contact `WHOM`: all, locked (pinned or accepted endpoints; asks on a terminal) or none",
+			Name: "contact", Usage: contactUsage,
 			Value: string(contact.Locked), OnlyOnce: true, Destination: &f.mode,
 			Validator: func(s string) error { _, err := contact.ParseMode(s); return err },
 		},

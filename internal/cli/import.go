@@ -34,7 +34,7 @@ func (a *app) importCommand() *cli.Command {
 			"one block for each server to " + importedFile + ", with nothing pinned. Values in env and headers that may be secrets are\n" +
 			"left behind and named. What a catalog cannot say is named, too. Contacts nobody, and never overwrites a file.",
 		Flags: concat([]cli.Flag{
-			&cli.GenericFlag{Name: "format", Usage: "read the config of `PROGRAM`: auto, mcp (.mcp.json), claude (desktop), vscode or cursor; auto takes the members of all", Value: (*formatFlag)(&f.format), OnlyOnce: true},
+			&cli.GenericFlag{Name: "format", Usage: "read the config of `auto|mcp|claude|vscode|cursor`: mcp is .mcp.json, claude the desktop app; auto takes the members of all", Value: (*formatFlag)(&f.format), OnlyOnce: true},
 			&cli.StringFlag{Name: "out", Usage: "write to the directory `DIR` instead of the catalog's", OnlyOnce: true, Destination: &f.out},
 			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing and print the catalog file", OnlyOnce: true, Destination: &f.dry},
 		}, a.varFlags()),

@@ -33,7 +33,7 @@ var levels = []struct {
 func (a *app) logFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "log-level", Usage: "log at `LEVEL` on standard error: error, warn, info, debug (also processes) or trace (also messages); default: info for serve, otherwise no log", OnlyOnce: true, Destination: &a.flags.logLevel,
+			Name: "log-level", Usage: "log at the level `error|warn|info|debug|trace` on standard error, debug also processes, trace also messages; default: info for serve, otherwise no log", OnlyOnce: true, Destination: &a.flags.logLevel,
 			Validator: func(s string) error { _, err := parseLevel(s); return err },
 		},
 		&cli.StringFlag{Name: "log-format", Usage: "log as `text|json`", Value: "text", OnlyOnce: true, Destination: &a.flags.logFormat, Validator: func(s string) error {

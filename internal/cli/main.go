@@ -201,21 +201,20 @@ func resolve(dir, p string) string {
 
 func (a *app) root() *cli.Command {
 	root := &cli.Command{
-		Name:                  "mcpcat",
-		Usage:                 "pin the tools that AI agents may use",
-		UsageText:             "mcpcat [common flags] COMMAND [flags] [arguments]",
-		Description:           "HCL files declare MCP servers and what each agent may reach. plan asks the servers, apply pins what was\nreviewed in a lock file, and serve refuses every call whose live definition is not the pinned one.",
-		Writer:                a.Stdout,
-		ErrWriter:             a.Stderr,
-		HideVersion:           true,
-		HideHelpCommand:       true,
-		EnableShellCompletion: true,
-		Flags:                 a.commonFlags(),
-		ExitErrHandler:        func(context.Context, *cli.Command, error) {},
+		Name:            "mcpcat",
+		Usage:           "pin the tools that AI agents may use",
+		UsageText:       "mcpcat [common flags] COMMAND [flags] [arguments]",
+		Description:     "HCL files declare MCP servers and what each agent may reach. plan asks the servers, apply pins what was\nreviewed in a lock file, and serve refuses every call whose live definition is not the pinned one.",
+		Writer:          a.Stdout,
+		ErrWriter:       a.Stderr,
+		HideVersion:     true,
+		HideHelpCommand: true,
+		Flags:           a.commonFlags(),
+		ExitErrHandler:  func(context.Context, *cli.Command, error) {},
 		Commands: []*cli.Command{
 			a.planCommand(), a.applyCommand(), a.verifyCommand(), a.serveCommand(), a.callCommand(),
 			a.validateCommand(), a.importCommand(), a.clientConfigCommand(), a.consoleCommand(), a.fmtCommand(), a.discoverCommand(), a.showCommand(), a.lockCommand(), a.digestCommand(), a.versionCommand(),
-			a.schemaCommand(),
+			a.schemaCommand(), a.completionCommand(), a.completeCommand(),
 		},
 	}
 	root.Action = func(_ context.Context, c *cli.Command) error {
@@ -224,10 +223,6 @@ func (a *app) root() *cli.Command {
 			return cli.ShowRootCommandHelp(c)
 		}
 		return unknownCommand(name, root.Commands, "mcpcat -help")
-	}
-	root.ConfigureShellCompletionCommand = func(c *cli.Command) {
-		c.Hidden = false
-		c.Usage = "print a completion script for bash, zsh, fish or pwsh"
 	}
 	var settle func(c *cli.Command, depth int)
 	settle = func(c *cli.Command, depth int) {
