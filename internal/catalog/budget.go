@@ -11,11 +11,12 @@ import (
 // Limits of evaluation. for expressions and interpolations multiply what they are given, so what one catalog may do is
 // counted over all its expressions.
 const (
-	maxSteps      = 100_000 // evaluations of a for body or an interpolation
-	maxMatching   = 1 << 26 // bytes matched against states of regular expressions
-	maxWorkBytes  = 64 << 20
-	maxValueBytes = 1 << 20 // one value
-	maxElements   = 10_000  // of one value, nested ones counted
+	maxSteps      = 1_000_000 // nodes of the syntax tree that for expressions and templates evaluate again and again
+	stepCost      = 16        // of one evaluation of them, beside its nodes
+	maxMatching   = 1 << 26   // bytes matched against states of regular expressions
+	maxWorkBytes  = 64 << 20  // as workOf counts them
+	maxValueBytes = 1 << 20   // one value
+	maxElements   = 10_000    // of one value, nested ones counted
 )
 
 const exhaustedSummary = "Expression too large"
@@ -24,7 +25,8 @@ const exhaustedSummary = "Expression too large"
 type budget struct {
 	steps, bytes int
 	matching     int
-	topCost      int // of the expression metered last
+	// topCost and topSteps are those of the expression metered last.
+	topCost, topSteps int
 }
 
 // metered evaluates an expression at the expense of a budget. The embedded expression makes it a node of the syntax
@@ -33,14 +35,16 @@ type metered struct {
 	hclsyntax.Expression
 	b    *budget
 	cost int // bytes of the variables that the expression names directly
+	// steps are what one evaluation takes; 0 for an expression that is evaluated once, whose size the files bound.
+	steps int
 }
 
 func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	if m.b.steps--; m.b.steps < 0 || !m.b.spend(m.cost) {
+	if m.b.steps -= m.steps; m.b.steps < 0 || !m.b.spend(m.cost) {
 		return cty.DynamicVal, m.exhausted()
 	}
 	v, diags := m.Expression.Value(ctx)
-	if !diags.HasErrors() && !m.b.spend(valueSize(v)) || m.b.steps < 0 || m.b.bytes < 0 { // try and can hide errors
+	if !diags.HasErrors() && !m.b.spend(workOf(v)) || m.b.steps < 0 || m.b.bytes < 0 { // try and can hide errors
 		return cty.DynamicVal, m.exhausted()
 	}
 	return v, diags
@@ -63,14 +67,16 @@ func (b *budget) spend(n int) bool {
 // meter puts metered expressions around the bodies of for expressions and the parts of templates below e. sizeOf gives
 // the size of what a reference names.
 func (b *budget) meter(e hclsyntax.Expression, sizeOf func(hcl.Traversal) int) {
-	cost := func(e hclsyntax.Expression) int {
+	cost := func(e hclsyntax.Expression) (bytes, steps int) {
 		n := 0
+		steps = stepCost
 		nodes(e, func(x hclsyntax.Node) {
+			steps++
 			if t, ok := x.(*hclsyntax.ScopeTraversalExpr); ok {
 				n += sizeOf(t.Traversal)
 			}
 		})
-		return n
+		return n, steps
 	}
 	wrap := func(e hclsyntax.Expression) hclsyntax.Expression {
 		if e == nil {
@@ -79,10 +85,8 @@ func (b *budget) meter(e hclsyntax.Expression, sizeOf func(hcl.Traversal) int) {
 		if _, done := e.(*metered); done {
 			return e
 		}
-		if _, literal := e.(*hclsyntax.LiteralValueExpr); literal {
-			return e // IsStringLiteral asks for the type
-		}
-		return &metered{Expression: e, b: b, cost: cost(e)}
+		bytes, steps := cost(e)
+		return &metered{Expression: e, b: b, cost: bytes, steps: steps}
 	}
 	var fors []*hclsyntax.ForExpr
 	var templates []*hclsyntax.TemplateExpr
@@ -99,10 +103,12 @@ func (b *budget) meter(e hclsyntax.Expression, sizeOf func(hcl.Traversal) int) {
 	}
 	for _, t := range templates {
 		for i := range t.Parts {
-			t.Parts[i] = wrap(t.Parts[i])
+			if _, literal := t.Parts[i].(*hclsyntax.LiteralValueExpr); !literal { // IsStringLiteral asks for the type
+				t.Parts[i] = wrap(t.Parts[i])
+			}
 		}
 	}
-	b.topCost = cost(e)
+	b.topCost, b.topSteps = cost(e)
 }
 
 // valueSize is a measure of a value: bytes of text, and 16 for each value inside of it; a value beyond maxElements or with a number
@@ -114,6 +120,17 @@ func valueSize(v cty.Value) int {
 		return maxWorkBytes + 1
 	}
 	return m.bytes
+}
+
+// workOf is what handling a value costs: its size, and more for each value inside of it, as sorting, comparing and converting
+// take.
+func workOf(v cty.Value) int {
+	m := measure{}
+	m.add(v)
+	if m.elements > maxElements || m.huge {
+		return maxWorkBytes + 1
+	}
+	return m.bytes + 112*(m.elements-1)
 }
 
 type measure struct {

@@ -254,17 +254,21 @@ func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value,
 		name, _ := stepName(t, 1)
 		switch t.RootName() {
 		case "var":
-			return valueSize(vars[name])
+			return workOf(vars[name])
 		case "local":
-			return valueSize(locals[name])
+			return workOf(locals[name])
 		case "each":
-			return valueSize(w.each.value)
+			return workOf(w.each.value)
 		}
 		return 1
 	})
 	l.envAllowed = u.env
 	ctx := &hcl.EvalContext{Variables: scope, Functions: l.funcs}
-	v, diags := (&metered{Expression: e, b: l.budget, cost: l.budget.topCost}).Value(ctx)
+	top := &metered{Expression: e, b: l.budget, cost: l.budget.topCost}
+	if w.each != nil { // it is evaluated for each element
+		top.steps = l.budget.topSteps / 4
+	}
+	v, diags := top.Value(ctx)
 	if diags.HasErrors() {
 		l.addHCL(diags, w, e, u.secret())
 		return cty.NilVal, false

@@ -29,12 +29,12 @@ const (
 
 // source is one text in the catalog language: a file, or a value from the command line.
 type source struct {
-	name   string // as in diag.Range.File
-	text   []byte // without byte order mark, CR LF as LF
-	tokens hclsyntax.Tokens
-	body   *hclsyntax.Body // nil if the text could not be parsed
-	hidden bool            // a value, whose text is not shown
-	values bool            // a file of values, of which names alone are shown
+	name   string           // as in diag.Range.File
+	text   []byte           // without byte order mark, CR LF as LF
+	tokens hclsyntax.Tokens // for lexed
+	body   *hclsyntax.Body  // nil if the text could not be parsed
+	hidden bool             // a value, whose text is not shown
+	values bool             // a file of values, of which names alone are shown
 }
 
 // files opens the directory and reads its catalog and value files, each kind sorted by name.
@@ -179,13 +179,22 @@ func (l *loader) parsed(s *source) *source {
 		l.add(d)
 		return nil
 	}
-	// Lexing is linear and safe for every input; its diagnostics come again from the parser.
-	s.tokens, _ = hclsyntax.LexConfig(s.text, name, hcl.InitialPos)
-	if d, bad := s.checkTokens(false); bad {
+	if l.tokens > MaxTokens || l.blockCount > MaxBlocks {
+		return nil // that was reported
+	}
+	blocks, d, bad := s.countTokens(false)
+	if l.tokens += len(s.lexed()); !bad && l.tokens > MaxTokens {
+		d, bad = diag.Errorf("catalog.limit", "Catalog too large", "The files have more than %d tokens, which are words, signs and ends of lines.", MaxTokens).At(diag.Range{File: name}), true
+	}
+	if l.blockCount += blocks; !bad && l.blockCount > MaxBlocks {
+		d, bad = diag.Errorf("catalog.limit", "Catalog too large", "The files have more than %d blocks.", MaxBlocks).At(diag.Range{File: name}), true
+	}
+	if bad {
 		l.add(d)
 		return nil
 	}
 	l.sources[name] = s
+	s.tokens = nil // they take more memory than what is made of them, and few are looked at again
 	file, diags := hclsyntax.ParseConfig(s.text, name, hcl.InitialPos)
 	s.body, _ = file.Body.(*hclsyntax.Body)
 	if diags.HasErrors() {
@@ -197,6 +206,14 @@ func (l *loader) parsed(s *source) *source {
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// lexed returns the tokens of the text. Lexing is linear and safe for every input; its diagnostics come again from the parser.
+func (s *source) lexed() hclsyntax.Tokens {
+	if s.tokens == nil {
+		s.tokens, _ = hclsyntax.LexConfig(s.text, s.name, hcl.InitialPos)
+	}
+	return s.tokens
+}
 
 // normalise removes a byte order mark and writes CR LF as LF.
 func normalise(text []byte) []byte {

@@ -38,7 +38,7 @@ func Format(name string, src []byte) ([]byte, diag.List) {
 		}
 		text = next
 	}
-	if !steady || !sameTokens(s.tokens, lex(s.name, text)) {
+	if !steady || !sameTokens(s.lexed(), lex(s.name, text)) {
 		l.add(diag.Errorf("catalog.format", "File cannot be formatted",
 			"%s: moving spaces alone does not bring it into a form that stays. It is left as it is. Write the statements on lines of their own and try again.", s.name).At(diag.Range{File: s.name, Start: diag.Pos{Line: 1, Column: 1}, End: diag.Pos{Line: 1, Column: 1}}))
 		return nil, l.list()

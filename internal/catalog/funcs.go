@@ -72,11 +72,12 @@ func (l *loader) bounded(f function.Function, check func([]cty.Value) error) fun
 		VarParam: f.VarParam(),
 		// Type runs before Impl in every call and already does the work in some functions, so the checks stand here.
 		Type: func(args []cty.Value) (cty.Type, error) {
-			size := 0
+			size, work := 0, 0
 			for _, a := range args {
 				size += valueSize(a)
+				work += workOf(a)
 			}
-			if size > maxValueBytes || !l.budget.spend(size) {
+			if size > maxValueBytes || !l.budget.spend(work) {
 				return cty.NilType, errors.New("the arguments are too large")
 			}
 			if check != nil {
@@ -88,7 +89,7 @@ func (l *loader) bounded(f function.Function, check func([]cty.Value) error) fun
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			v, err := f.Call(args)
-			if err == nil && !l.budget.spend(valueSize(v)) {
+			if err == nil && !l.budget.spend(workOf(v)) {
 				return cty.DynamicVal, errTooLarge
 			}
 			return v, err

@@ -20,25 +20,34 @@ const (
 	MaxPrefixOperators  = 8     // ! and - in a row
 	MaxExpressionTokens = 20000 // in one expression
 	MaxNestedFor        = 3     // each level multiplies the work
-	maxNumberBytes      = 400   // one number literal
-	maxExponent         = 400   // of a number literal, either sign
+	MaxFactors          = 100   // multiplications and divisions in one expression: each may double the digits of a number
+	MaxTokens           = 1_000_000
+	MaxBlocks           = 50_000 // of all files together, and so the tokens: both take memory
+	maxNumberBytes      = 400    // one number literal
+	maxExponent         = 400    // of a number literal, either sign
 )
 
 // checkTokens checks the limits. expression tells that the whole text is one expression.
 func (s *source) checkTokens(expression bool) (diag.Diagnostic, bool) {
-	var g tokenGate
-	g.inExpr = expression
-	for i, t := range s.tokens {
-		if msg := g.take(s.tokens, i); msg != "" {
-			return diag.Errorf("catalog.limit", "Catalog text exceeds a limit", "%s", msg).At(s.rangeOf(t.Range)), true
+	_, d, bad := s.countTokens(expression)
+	return d, bad
+}
+
+// countTokens is checkTokens and counts the blocks.
+func (s *source) countTokens(expression bool) (blocks int, d diag.Diagnostic, bad bool) {
+	g := tokenGate{inExpr: expression}
+	tokens := s.lexed()
+	for i, t := range tokens {
+		if msg := g.take(tokens, i); msg != "" {
+			return 0, diag.Errorf("catalog.limit", "Catalog text exceeds a limit", "%s", msg).At(s.rangeOf(t.Range)), true
 		}
 		if t.Type == hclsyntax.TokenQuotedLit || t.Type == hclsyntax.TokenStringLit {
 			if msg := checkLiteral(t.Bytes, t.Type == hclsyntax.TokenQuotedLit); msg != "" {
-				return diag.Errorf("catalog.text", "Character not allowed in a catalog", "%s", msg).At(s.rangeOf(t.Range)), true
+				return 0, diag.Errorf("catalog.text", "Character not allowed in a catalog", "%s", msg).At(s.rangeOf(t.Range)), true
 			}
 		}
 	}
-	return diag.Diagnostic{}, false
+	return g.blocks, diag.Diagnostic{}, false
 }
 
 // tokenGate counts while tokens pass.
@@ -50,6 +59,8 @@ type tokenGate struct {
 	inExpr     bool
 	exprDepth  int
 	exprTokens int
+	factors    int
+	blocks     int
 }
 
 func (g *tokenGate) take(tokens hclsyntax.Tokens, i int) string {
@@ -72,6 +83,7 @@ func (g *tokenGate) take(tokens hclsyntax.Tokens, i int) string {
 	switch t.Type {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
 		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp:
+		g.blocks += count(t.Type == hclsyntax.TokenOBrace && !g.inExpr)
 		isFor := (t.Type == hclsyntax.TokenOBrace || t.Type == hclsyntax.TokenOBrack) && next(tokens, i) == "for"
 		return g.push(isFor)
 	case hclsyntax.TokenTemplateControl:
@@ -97,7 +109,12 @@ func (g *tokenGate) take(tokens hclsyntax.Tokens, i int) string {
 		}
 	case hclsyntax.TokenEqual:
 		if !g.inExpr {
-			g.inExpr, g.exprDepth, g.exprTokens = true, len(g.open), 0
+			g.inExpr, g.exprDepth, g.exprTokens, g.factors = true, len(g.open), 0, 0
+		}
+	case hclsyntax.TokenStar, hclsyntax.TokenSlash:
+		splat := i > 0 && (tokens[i-1].Type == hclsyntax.TokenOBrack || tokens[i-1].Type == hclsyntax.TokenDot)
+		if g.factors += count(!splat); g.factors > MaxFactors {
+			return "One expression has more than " + strconv.Itoa(MaxFactors) + " multiplications and divisions. Split it with locals."
 		}
 	case hclsyntax.TokenNewline:
 		if g.inExpr && len(g.open) == g.exprDepth {

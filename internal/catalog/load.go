@@ -76,6 +76,8 @@ type loader struct {
 	// texts are the files that file was asked for, secretTexts those of secret_file, by path.
 	texts, secretTexts map[string]textFile
 	known              map[string]bool // for scrub
+	// tokens and blockCount are those of the files read so far.
+	tokens, blockCount int
 	// envAllowed are the names that env may be asked for in the expression being evaluated: those that made it secret.
 	envAllowed []string
 }

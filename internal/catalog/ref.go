@@ -99,7 +99,7 @@ func (l *loader) sourceText(r hcl.Range, secret []hcl.Range) string {
 	}
 	var text []byte
 	at := r.Start.Byte
-	for _, t := range s.tokens {
+	for _, t := range s.lexed() {
 		switch t.Type {
 		case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenNumberLit:
 			if at <= t.Range.Start.Byte && t.Range.End.Byte <= r.End.Byte && within(secret, t.Range) {

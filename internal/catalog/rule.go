@@ -29,7 +29,7 @@ const (
 	maxRuleBytes      = 16 << 10 // of when, and of message
 	maxMessageBytes   = 1 << 10  // of the message as it is shown
 	maxJudgedBytes    = 64 << 10 // of a title or description that a rule is asked about
-	maxRuleSteps      = 10_000
+	maxRuleSteps      = 100_000
 	maxRuleWork       = 8 << 20
 	maxMatchBytes     = 1 << 10 // a pattern of matches
 	maxMatchProgram   = 2_000   // its instructions

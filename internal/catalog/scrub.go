@@ -99,13 +99,14 @@ func (l *loader) words() map[string]bool {
 		if s.hidden || s.values {
 			continue
 		}
-		for i, t := range s.tokens {
+		tokens := s.lexed()
+		for i, t := range tokens {
 			if t.Type != hclsyntax.TokenIdent || len(t.Bytes) > maxShownWord {
 				continue
 			}
 			is := func(j int, types ...hclsyntax.TokenType) bool {
 				for _, want := range types {
-					if j >= 0 && j < len(s.tokens) && s.tokens[j].Type == want {
+					if j >= 0 && j < len(tokens) && tokens[j].Type == want {
 						return true
 					}
 				}

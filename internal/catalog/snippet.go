@@ -14,6 +14,9 @@ import (
 // maxShownWord is the longest identifier that a snippet shows.
 const maxShownWord = 63
 
+// maxSnippet is about how many bytes a snippet has at most.
+const maxSnippet = 256
+
 func (s *source) rangeOf(r hcl.Range) diag.Range {
 	return diag.Range{
 		File:  s.name,
@@ -30,7 +33,7 @@ func (s *source) snippet(line int) string {
 		return ""
 	}
 	var on []hclsyntax.Token
-	for _, t := range s.tokens {
+	for _, t := range s.lexed() {
 		if t.Range.Start.Line > line {
 			break
 		}
@@ -58,6 +61,10 @@ func (s *source) snippet(line int) string {
 		}
 		p.token(on, i)
 		end = t.Range.End.Byte
+		if p.b.Len() > maxSnippet {
+			p.hide()
+			break
+		}
 	}
 	return p.b.String()
 }

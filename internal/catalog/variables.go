@@ -202,6 +202,10 @@ func (l *loader) parseValue(x *variable, from, text string) (cty.Value, bool) {
 	if x.typ == cty.DynamicPseudoType || x.typ.IsPrimitiveType() {
 		return cty.StringVal(text), true
 	}
+	if len(text) > MaxFileBytes {
+		l.fail("catalog.limit", "Value too large", x.rng, x.w, "The %s is an expression of more than %d bytes. Put it into a file of values, split over several variables.", from, MaxFileBytes)
+		return cty.NilVal, false
+	}
 	s := &source{name: from, text: normalise([]byte(text)), hidden: true}
 	l.sources[from] = s
 	if d, bad := s.checkText(); bad {
