@@ -197,6 +197,7 @@ func (g *Gate) pass(ctx context.Context, t *tool, v *view, arguments json.RawMes
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
+		s.unauthorized(v.conn, err)
 		return nil, g.failed(t, err)
 	}
 	if in := round.InputRequired; in != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type session struct {
 	tools   []*tool
 	secrets secrets
 	slots   chan struct{} // one for each call in flight
+	renew   time.Duration // the age from which a connection may be replaced for its token
 	log     *slog.Logger
 
 	mu      sync.Mutex
@@ -49,6 +51,7 @@ type conn struct {
 	client   *mcp.Client
 	snapshot *mcp.ToolsSnapshot // the last one, whose pages need not be read again while they stay the same
 	sights   map[string]sight   // of snapshot
+	opened   time.Time
 }
 
 type opening struct {
@@ -63,8 +66,8 @@ func newSession(g *Gate, decl *catalog.Server, dial func(context.Context, *catal
 		concurrency = catalog.DefaultConcurrency
 	}
 	return &session{
-		slots: make(chan struct{}, concurrency),
-		gate:  g, decl: decl, dial: dial, secrets: newSecrets(decl.Secrets()),
+		slots: make(chan struct{}, concurrency), renew: lastWait,
+		gate: g, decl: decl, dial: dial, secrets: newSecrets(decl.Secrets()),
 		log: g.log.With("server", decl.Addr.String()),
 	}
 }
@@ -135,7 +138,7 @@ func (s *session) open(o *opening) {
 		o.err = ErrClosed
 	default:
 		s.fails, s.err = 0, nil
-		o.conn = &conn{client: client}
+		o.conn = &conn{client: client, opened: time.Now()}
 		s.conn = o.conn
 	}
 	fails := s.fails
@@ -163,6 +166,32 @@ func (s *session) dropLocked(c *conn) {
 		if s.gate.ctx.Err() == nil {
 			s.log.Warn("connection ended", "error", s.secrets.cleanError(why))
 		}
+	})
+}
+
+// unauthorized lets go of a connection whose token the server does not take any more, so that the next call makes one with a
+// token of its own. The call that met it fails, and others on it go on. A young connection is kept: otherwise a server that takes
+// no token at all would have the command run for every call.
+func (s *session) unauthorized(c *conn, err error) {
+	var auth *mcp.AuthError
+	if s.decl.HTTP == nil || s.decl.HTTP.AuthCommand == nil || !errors.As(err, &auth) || auth.Status != http.StatusUnauthorized {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != c || time.Since(c.opened) < s.renew {
+		return
+	}
+	s.conn, s.last = nil, nil
+	s.log.Warn("the token is not accepted any more, the next call asks for another one")
+	s.gate.wg.Go(func() {
+		wait := time.NewTimer(mcp.MaxCallTimeout) // after which no call is left
+		defer wait.Stop()
+		select {
+		case <-wait.C:
+		case <-s.gate.ctx.Done():
+		}
+		_ = c.client.Close() // nothing is waiting for it
 	})
 }
 
@@ -311,6 +340,7 @@ func (s *session) look(ctx context.Context) (*view, error) {
 			}
 			return &view{conn: c, number: number, began: began, sights: c.sights, server: snapshot.ServerInfo}, nil
 		}
+		s.unauthorized(c, err)
 		select {
 		case <-c.client.Done():
 			if attempt == 1 && c.snapshot != nil && ctx.Err() == nil {
