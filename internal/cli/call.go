@@ -223,7 +223,7 @@ func refusalText(r *gate.Refusal) string {
 	case gate.Policy:
 		b.WriteString(r.Address + " is pinned, but its definition cannot be enforced.")
 	case gate.Identity:
-		b.WriteString(r.Address + ": the endpoint is not the pinned one.")
+		b.WriteString(r.Address + ": what is reached is not what is pinned.")
 	case gate.Secret:
 		b.WriteString(r.Address + " answered with a secret of its own server block; the answer was withheld. The call was made.")
 	case gate.Lock:

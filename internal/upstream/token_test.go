@@ -105,8 +105,8 @@ func TestTokenCommandFails(t *testing.T) {
 		"far too long":    {`while :; do echo s3cr3t-token; done`, "more than 65536 bytes", ""},
 		"it does not end": {`echo s3cr3t-token; trap '' TERM; sleep 100`, "did not end within 300ms", ""},
 	} {
+		// One after the other: while one is started, the script of another must not be open for writing.
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p, block := httpServer(t, "auth {\n command = [\"./token\"]\n}")
 			s, d := server(t, block+"\ntimeouts {\n connect = \"300ms\"\n}")
 			if name != "it does not end" {
