@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
@@ -17,6 +18,7 @@ import (
 // dealt with where it comes in; this is the last net, so that one hole there is not one here.
 type hidden struct {
 	catalogs []*catalog.Catalog
+	renewing sync.Mutex
 	shown    *secret.Redactor // for what people read
 	files    *secret.Redactor // for what is written to files
 }
@@ -31,6 +33,8 @@ func (h *hidden) values() []secret.String {
 
 // renew takes in what the catalogs' servers have learned.
 func (h *hidden) renew() {
+	h.renewing.Lock() // whoever comes last has seen everything
+	defer h.renewing.Unlock()
 	all := h.values()
 	h.shown.Set(all...)
 	h.files.Set(secret.AtLeast(secret.MinWithheld, all...)...)

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (e *ContentError) Error() string {
 
 // checkProgram checks the directory that a command starts in, and what is pinned of the program and of further files. The
 // error is a *ContentError, or what keeps one of them from being looked at.
-func (d Dialer) checkProgram(c *catalog.Stdio) error {
+func (d Dialer) checkProgram(ctx context.Context, c *catalog.Stdio) error {
 	if err := d.checkWorkdir(c); err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (d Dialer) checkProgram(c *catalog.Stdio) error {
 		if err != nil {
 			return errors.Unwrap(err)
 		}
-		if err := checkContent("sha256", c.Command, path, c.SHA256); err != nil {
+		if err := checkContent(ctx, "sha256", c.Command, path, c.SHA256); err != nil {
 			return err
 		}
 	}
@@ -58,7 +59,7 @@ func (d Dialer) checkProgram(c *catalog.Stdio) error {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(d.Dir, filepath.FromSlash(path))
 		}
-		if err := checkContent("files", f.Path, path, []digest.Digest{f.Digest}); err != nil {
+		if err := checkContent(ctx, "files", f.Path, path, []digest.Digest{f.Digest}); err != nil {
 			return err
 		}
 	}
@@ -114,8 +115,11 @@ func bare(err error) error {
 }
 
 // checkContent reads the file once and compares its digest. Links are followed: what counts is what is at their end.
-func checkContent(attribute, written, path string, want []digest.Digest) error {
-	got, err := contentOf(path)
+func checkContent(ctx context.Context, attribute, written, path string, want []digest.Digest) error {
+	got, err := contentOf(ctx, path)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return fmt.Errorf("%q, of which %s wants a digest: %w", written, attribute, bare(err))
 	}
@@ -125,7 +129,7 @@ func checkContent(attribute, written, path string, want []digest.Digest) error {
 	return nil
 }
 
-func contentOf(path string) (digest.Digest, error) {
+func contentOf(ctx context.Context, path string) (digest.Digest, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe would wait for a writer
 	if err != nil {
 		return digest.Digest{}, err
@@ -139,7 +143,7 @@ func contentOf(path string) (digest.Digest, error) {
 		return digest.Digest{}, errors.New("not a regular file")
 	}
 	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(f, maxPinnedBytes+1))
+	n, err := io.Copy(h, io.LimitReader(reader{ctx, f}, maxPinnedBytes+1))
 	switch {
 	case err != nil:
 		return digest.Digest{}, err
@@ -147,6 +151,19 @@ func contentOf(path string) (digest.Digest, error) {
 		return digest.Digest{}, fmt.Errorf("more than %d bytes", maxPinnedBytes)
 	}
 	return digest.Digest(h.Sum(nil)), nil
+}
+
+// reader ends with its context.
+type reader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // notStarted is an error about a command that was not started.

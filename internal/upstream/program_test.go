@@ -3,6 +3,7 @@
 package upstream
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -177,5 +178,22 @@ func TestExpect(t *testing.T) {
 		case test.want != "" && (!errors.As(err, &identity) || !strings.Contains(identity.Reason, test.want) || !strings.Contains(err.Error(), "server.harbour")):
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
+	}
+}
+
+// TestContentEndsWithItsContext: a file that takes long to read does not hold an interrupt up.
+func TestContentEndsWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "big")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, maxPinnedBytes+1); err != nil { // a hole: no space is taken
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	if _, err := contentOf(ctx, path); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 2*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begin))
 	}
 }

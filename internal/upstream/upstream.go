@@ -2,8 +2,8 @@
 //
 // plan, verify, call and serve all come through here, so that what was observed for review and what answers calls later
 // were reached in the same way: same command, environment, headers, identity and limits. It keeps no session, retries
-// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog, diag, secret, mcp and, to
-// run commands that print tokens, transport.
+// nothing and approves nothing. In the drawing it stands on the protocol floor: it imports catalog, diag, digest,
+// secret, mcp and, to run commands that print tokens, transport.
 package upstream
 
 import (
@@ -52,7 +52,10 @@ func (d Dialer) Connect(ctx context.Context, s *catalog.Server) (*mcp.Client, er
 		return nil, err
 	}
 	if s.Stdio != nil {
-		if err := d.checkProgram(s.Stdio); err != nil {
+		if err := d.checkProgram(ctx, s.Stdio); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			return nil, notStarted(s, err)
 		}
 	}
