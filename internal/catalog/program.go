@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 	"github.com/mcpcat-dev/mcpcat/internal/digest"
@@ -61,25 +60,7 @@ func contentDigest(s string) (digest.Digest, bool) {
 }
 
 func (c *contents) readDigests() []digest.Digest {
-	const name = "sha256"
-	v, ok := c.value(name)
-	if !ok {
-		return nil
-	}
-	r := c.exprRange(name)
-	var list []element
-	switch t := v.Type(); {
-	case t == cty.String:
-		if s, ok := c.textOf(name, v, maxPinBytes); ok {
-			list = []element{{s, r}}
-		}
-	case !isSequence(t):
-		c.wrongType(name, r, v, "a text or a list of texts")
-	case v.LengthInt() == 0:
-		c.l.fail("catalog.digest", "No digests", r, c.w, "sha256 is empty. Leave it out to start whatever the program is, or list 1 to %d digests.", maxPrograms)
-	default:
-		list = c.textsOf(name, v, maxPrograms, maxPinBytes)
-	}
+	list := c.textOrTexts("sha256", maxPrograms, maxPinBytes, "catalog.digest", "No digests", "Leave it out to start whatever the program is, or list 1 to %d digests.")
 	var out []digest.Digest
 	first := map[digest.Digest]hcl.Range{}
 	for _, e := range list {

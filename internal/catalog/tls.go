@@ -12,7 +12,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mcpcat-dev/mcpcat/internal/secret"
 )
@@ -96,25 +95,7 @@ const pinHint = "want the SHA-256 digest of a SubjectPublicKeyInfo in base64, 44
 	"      openssl dgst -sha256 -binary | openssl base64"
 
 func (l *loader) readPins(c *contents) []Pin {
-	const name = "pin_sha256"
-	v, ok := c.value(name)
-	if !ok {
-		return nil
-	}
-	r := c.exprRange(name)
-	var list []element
-	switch t := v.Type(); {
-	case t == cty.String:
-		if s, ok := c.textOf(name, v, maxPinBytes); ok {
-			list = []element{{s, r}}
-		}
-	case !isSequence(t):
-		c.wrongType(name, r, v, "a text or a list of texts")
-	case v.LengthInt() == 0:
-		l.fail("catalog.pin", "No pins", r, c.w, "pin_sha256 is empty. Leave it out to accept every key of a trusted certificate, or list 1 to %d pins.", maxPins)
-	default:
-		list = c.textsOf(name, v, maxPins, maxPinBytes)
-	}
+	list := c.textOrTexts("pin_sha256", maxPins, maxPinBytes, "catalog.pin", "No pins", "Leave it out to accept every key of a trusted certificate, or list 1 to %d pins.")
 	var pins []Pin
 	first := map[Pin]hcl.Range{}
 	for _, e := range list {

@@ -315,6 +315,29 @@ func (c *contents) texts(name string, maxCount, maxBytes int) (list []element, p
 	return c.textsOf(name, v, maxCount, maxBytes), true
 }
 
+// textOrTexts reads an argument that is a text, or a list of 1 to maxCount texts. An empty list has the code and summary; instead,
+// with maxCount in it, says what to write.
+func (c *contents) textOrTexts(name string, maxCount, maxBytes int, code, summary, instead string) []element {
+	v, ok := c.value(name)
+	if !ok {
+		return nil
+	}
+	r := c.exprRange(name)
+	switch t := v.Type(); {
+	case t == cty.String:
+		if s, ok := c.textOf(name, v, maxBytes); ok {
+			return []element{{s, r}}
+		}
+	case !isSequence(t):
+		c.wrongType(name, r, v, "a text or a list of texts")
+	case v.LengthInt() == 0:
+		c.l.fail(code, summary, r, c.w, "%s is empty. "+instead, name, maxCount)
+	default:
+		return c.textsOf(name, v, maxCount, maxBytes)
+	}
+	return nil
+}
+
 // textsOf is texts for a value that is a list.
 func (c *contents) textsOf(name string, v cty.Value, maxCount, maxBytes int) (list []element) {
 	expr := c.args[name].Expr
