@@ -122,10 +122,12 @@ func (a *app) completeBash(ctx context.Context, root *cli.Command, out *strings.
 	}
 	got.lines(out, func(x candidate) string {
 		room := columns - widest - 3
-		if x.description == "" || room < 10 {
+		if room < 10 {
 			return x.value
 		}
-		return x.value + strings.Repeat(" ", widest-utf8.RuneCountInString(x.value)+2) + firstRunes(x.description, room)
+		text := x.value + strings.Repeat(" ", widest-utf8.RuneCountInString(x.value)+2) + firstRunes(x.description, room)
+		// bash lists short texts side by side, in which descriptions cannot be told from values.
+		return text + strings.Repeat(" ", max(columns/2-utf8.RuneCountInString(text), 0))
 	})
 }
 

@@ -137,35 +137,6 @@ func (s *typist) shows(want, what string) string {
 	}
 }
 
-// completionPlace is a directory with a catalog and a lock whose addresses have quotes and brackets.
-func completionPlace(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"catalog.hcl": completionCatalog, "offer.json": completionOffer, "first.mcpplan": "", "data.json": "{}", "sub/note.txt": "",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Remove(filepath.Join(dir, "first.mcpplan")); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"plan", "-contact=all", "-out=first.mcpplan"}, {"apply", "first.mcpplan"}} {
-		cmd := exec.Command("mcpcat", args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "MCPCAT_VAR_token=a-token-of-the-handbook")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("mcpcat %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-	}
-	return dir
-}
-
 func TestCompletionInShells(t *testing.T) {
 	dir := completionPlace(t)
 	const both = `<server.wiki["eu"].tool["a.b"]>`

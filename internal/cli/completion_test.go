@@ -51,6 +51,35 @@ const completionOffer = `{"tools": [
 ]}
 `
 
+// completionPlace is a directory with a catalog and a lock whose addresses have quotes and brackets.
+func completionPlace(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"catalog.hcl": completionCatalog, "offer.json": completionOffer, "first.mcpplan": "", "data.json": "{}", "sub/note.txt": "",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "first.mcpplan")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"plan", "-contact=all", "-out=first.mcpplan"}, {"apply", "first.mcpplan"}} {
+		cmd := exec.Command("mcpcat", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "MCPCAT_VAR_token=a-token-of-the-handbook")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("mcpcat %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	return dir
+}
+
 // answer is what the program tells a completion script, in an environment without secrets. It must end well and silently.
 func answer(t *testing.T, dir, stdin string, args ...string) []string {
 	t.Helper()
@@ -169,6 +198,7 @@ func TestCompletionForms(t *testing.T) {
 	}{
 		{"bash inserts what it must quote", "", []string{"bash", "--", "mcpcat call server.w", breaks, "9", "80"}, []string{":", `server.wiki\[\"eu\"\].tool\[\"a.b\"\] `, `server.wiki\[\"eu\"\].tool.search `}},
 		{"bash shows descriptions", "", []string{"bash", "--", "mcpcat call server.w", breaks, "63", "80"}, []string{":", `server.wiki["eu"].tool["a.b"]  Both of them.`, `server.wiki["eu"].tool.search  Search ⟨U+27E8⟩pages⟩`}},
+		{"bash shows one a line", "", []string{"bash", "--", "mcpcat lock ", breaks, "63", "130"}, []string{":", "list  list what is pinned, one line an entry" + strings.Repeat(" ", 65-len("list  list what is pinned, one line an entry")), "show  show one pinned definition and its digest" + strings.Repeat(" ", 65-len("show  show one pinned definition and its digest"))}},
 		{"bash cuts descriptions", "", []string{"bash", "--", "mcpcat call server.w", breaks, "63", "44"}, []string{":", `server.wiki["eu"].tool["a.b"]  Both of the…`, `server.wiki["eu"].tool.search  Search ⟨U+2…`}},
 		{"bash has a narrow window", "", []string{"bash", "--", "mcpcat call server.w", breaks, "63", "10"}, []string{":", `server.wiki["eu"].tool["a.b"]`, `server.wiki["eu"].tool.search`}},
 		{"bash lists one", "", []string{"bash", "--", "mcpcat call server.y", breaks, "63", "80"}, []string{":", "server.yard.tool.crane "}},
