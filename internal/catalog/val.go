@@ -261,9 +261,16 @@ type sizeUnit struct {
 // sizeUnits are the units of sizes, the smallest first.
 var sizeUnits = []sizeUnit{{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}}
 
-// size returns a text such as "8MiB" in bytes, between least and most. ok is false if it is absent or in error.
+// size returns a text such as "8MiB", or a number of bytes, between least and most. ok is false if it is absent or in error.
 func (c *contents) size(name string, least, most int64) (int64, bool) {
-	s, ok := c.text(name, 64)
+	v, ok := c.value(name)
+	if !ok {
+		return 0, false
+	}
+	if v.Type() == cty.Number {
+		return c.integer(name, least, most)
+	}
+	s, ok := c.textOf(name, v, 64)
 	if !ok {
 		return 0, false
 	}
@@ -271,7 +278,7 @@ func (c *contents) size(name string, least, most int64) (int64, bool) {
 	n, err := strconv.ParseUint(digits, 10, 31)
 	unit := slices.IndexFunc(sizeUnits, func(u sizeUnit) bool { return u.name == s[len(digits):] })
 	if err != nil || unit < 0 {
-		c.l.fail("catalog.value", "Invalid size", c.exprRange(name), c.w, "%s must be a whole number with a unit, such as \"512B\", \"64KiB\" or \"8MiB\".", name)
+		c.l.fail("catalog.value", "Invalid size", c.exprRange(name), c.w, "%s must be a whole number with a unit, such as \"512B\", \"64KiB\" or \"8MiB\", or a number of bytes.", name)
 		return 0, false
 	}
 	// At most 2^31 of the largest unit: no overflow.
