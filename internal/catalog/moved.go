@@ -58,9 +58,6 @@ func (l *loader) readMoved(moved, removed []*hclsyntax.Block) {
 		l.fail("catalog.limit", "Too many blocks", header(append(slices.Clone(moved), removed...)[maxMoved]), where{}, "There are %d blocks moved and removed, at most %d are allowed.", n, maxMoved)
 		return
 	}
-	for _, b := range slices.Concat(moved, removed) {
-		l.notEnforced(b.Type, header(b), where{})
-	}
 	type pair struct {
 		c        *contents
 		from, to Place

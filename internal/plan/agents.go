@@ -25,10 +25,10 @@ func (m *maker) agents() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		before := m.base.AgentByName(name)
+		before := m.movedAgent(m.base.AgentByName(name))
 		var after *lock.Agent
 		if decl := names[name]; decl != nil {
-			after = &lock.Agent{Name: name, Names: decl.Names, Tools: m.exposed(decl)}
+			after = &lock.Agent{Name: name, Names: decl.Names, Tools: m.exposed(decl, before)}
 			m.next.Agents = append(m.next.Agents, *after)
 		}
 		a := compareAgents(name, before, after)
@@ -51,11 +51,22 @@ func (m *maker) agents() {
 	}
 }
 
-func (m *maker) exposed(decl *catalog.Agent) []lock.AgentTool {
+func (m *maker) exposed(decl *catalog.Agent, before *lock.Agent) []lock.AgentTool {
 	out := []lock.AgentTool{}
 	for _, t := range decl.Tools {
 		if it, ok := m.items[t.Item]; ok {
 			out = append(out, lock.AgentTool{Name: t.Name, Address: t.Item, Digest: it.Digest})
+		}
+	}
+	for _, t := range decl.Tools {
+		if from, waits := m.moves.waiting[t.Item.Server]; waits && before != nil {
+			old := t.Item
+			old.Server = from
+			for _, b := range before.Tools {
+				if b.Address == old && !slices.ContainsFunc(out, func(x lock.AgentTool) bool { return x.Name == b.Name }) {
+					out = append(out, b)
+				}
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b lock.AgentTool) int { return cmp.Compare(a.Name, b.Name) })

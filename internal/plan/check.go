@@ -24,7 +24,14 @@ func (p *Plan) check() *MismatchError {
 			return bad(fmt.Sprintf("/servers/%d", i), "%s", what)
 		}
 	}
+	servers := map[string]bool{}
+	for _, s := range p.Servers {
+		servers[s.Address], servers[s.PreviousAddress] = true, true
+	}
 	for i := range p.Changes {
+		if a, err := addr.ParseItem(p.Changes[i].Address); err == nil && !servers[a.Server.String()] {
+			return bad(fmt.Sprintf("/changes/%d/address", i), "its server is not in the document")
+		}
 		if what := p.Changes[i].check(); what != "" {
 			return bad(fmt.Sprintf("/changes/%d", i), "%s", what)
 		}
@@ -77,7 +84,11 @@ func (c *Change) check() string {
 	if _, err := addr.ParseItem(c.Address); err != nil {
 		return "the address is none"
 	}
-	before, after := c.Action == Modify || c.Action == Remove, c.Action == Modify || c.Action == Add
+	both := c.Action == Modify || c.Action == Move
+	before, after := both || c.Action == Remove, both || c.Action == Add
+	if _, err := addr.ParseItem(c.PreviousAddress); (c.Action == Move) != (err == nil) {
+		return "the action does not go with the previous address"
+	}
 	if !before && !after {
 		return "unknown action"
 	}

@@ -53,6 +53,7 @@ type Class string
 const (
 	ToolAdded            Class = "tool_added"
 	ToolRemoved          Class = "tool_removed"
+	ToolMoved            Class = "tool_moved"
 	TitleChanged         Class = "title_changed"
 	DescriptionChanged   Class = "description_changed"
 	SchemaTextChanged    Class = "schema_text_changed"
@@ -187,12 +188,15 @@ const (
 // Server is one server of the catalog or of the base lock. The members after Differs exist for checked servers only, apart
 // from Changes, which a removed server has too.
 type Server struct {
-	Address        string        `json:"address"`
-	Status         Status        `json:"status"`
-	Transport      string        `json:"transport"` // "http" or "stdio"
-	Endpoint       string        `json:"endpoint"`  // URL or command, secrets hidden
-	EndpointDigest digest.Digest `json:"endpoint_digest"`
-	DeclaredAt     string        `json:"declared_at,omitempty"` // "catalog.hcl:158"
+	Address string `json:"address"`
+	// PreviousAddress is where the server is pinned, if a moved block says so. It stays there while it is not checked.
+	PreviousAddress string        `json:"previous_address,omitempty"`
+	Status          Status        `json:"status"`
+	Transport       string        `json:"transport"` // "http" or "stdio"
+	Endpoint        string        `json:"endpoint"`  // URL or command, secrets hidden
+	EndpointDigest  digest.Digest `json:"endpoint_digest"`
+	DeclaredAt      string        `json:"declared_at,omitempty"` // "catalog.hcl:158"
+	RemovedAt       string        `json:"removed_at,omitempty"`  // the removed block that means it
 
 	KeptTools *int     `json:"kept_tools,omitempty"` // pins that stay as they are; not for checked servers
 	Error     *Failure `json:"error,omitempty"`
@@ -272,6 +276,7 @@ const (
 	Add    Action = "add"
 	Modify Action = "change"
 	Remove Action = "remove"
+	Move   Action = "move" // the same definition of the same server under another address
 )
 
 // Reason says why a tool is removed.
@@ -286,10 +291,12 @@ const (
 
 // Change is what happens to one tool.
 type Change struct {
-	Address string `json:"address"`
-	Action  Action `json:"action"`
-	Reason  Reason `json:"reason,omitempty"` // for removals
-	Note    string `json:"note,omitempty"`   // why it is not usable, or what it looks like
+	Address         string `json:"address"`
+	PreviousAddress string `json:"previous_address,omitempty"` // for moves
+	Action          Action `json:"action"`
+	Reason          Reason `json:"reason,omitempty"`     // for removals
+	Note            string `json:"note,omitempty"`       // why it is not usable, what it looks like, or why it was meant to go
+	RemovedAt       string `json:"removed_at,omitempty"` // the removed block that means it
 	// NotCallable says why the gate will refuse every call of the new definition: it is pinned as text.
 	NotCallable    string      `json:"not_callable,omitempty"`
 	Classes        []Class     `json:"classes"`

@@ -94,6 +94,9 @@ func (m *maker) judge() error {
 			return err
 		}
 		j := judges{{m.now.Item(item), false}, {m.then.Item(item), true}}
+		if from, moved := m.moves.items[item]; moved {
+			j = append(j, judging{m.then.Item(from), true})
+		}
 		j.leaves(c.Diff)
 		j.flags(c.Flags)
 		what := ruleChange(string(c.Action), string(item.Kind), c.Address, texts(c.Classes))
@@ -111,6 +114,9 @@ func (m *maker) judge() error {
 			return err
 		}
 		j := judges{{m.now.Server(a), false}, {m.then.Server(a), true}}
+		if from, moved := m.moves.servers[a]; moved {
+			j = append(j, judging{m.then.Server(from), true})
+		}
 		j.leaves(s.Changes)
 		j.flags(s.Flags)
 		action := Modify
@@ -119,6 +125,8 @@ func (m *maker) judge() error {
 			action = Remove
 		case concerns(s.Changes, ServerAdded):
 			action = Add
+		case s.PreviousAddress != "":
+			action = Move
 		}
 		classes, _ := classesOf(nil, s.Changes, s.Flags)
 		what := ruleChange(string(action), "server", s.Address, texts(classes))
@@ -182,7 +190,7 @@ func (m *maker) holders() map[addr.Item][]string {
 	out := map[addr.Item][]string{}
 	for _, list := range [][]lock.Agent{m.base.Agents, m.next.Agents} {
 		for _, a := range list {
-			for _, t := range a.Tools {
+			for _, t := range m.movedAgent(&a).Tools {
 				if !slices.Contains(out[t.Address], a.Name) {
 					out[t.Address] = append(out[t.Address], a.Name)
 				}

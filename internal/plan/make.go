@@ -61,6 +61,7 @@ type maker struct {
 	schemas  map[string]error   // verdicts of callable by the text of a schema
 	now      *catalog.PolicySet // of the catalog
 	then     *catalog.PolicySet // as applied
+	moves    *moves
 }
 
 // compute compares everything. matching are the observations that patterns are matched against beside the lock.
@@ -96,6 +97,7 @@ func compute(in Input, matching []surface.Server) (*maker, error) {
 		}
 		m.observed[s.Addr] = s
 	}
+	m.findMoves()
 	if err := m.servers(); err != nil {
 		return nil, err
 	}
@@ -154,13 +156,13 @@ func (m *maker) servers() error {
 }
 
 func (m *maker) server(a addr.Server, decl *catalog.Server) error {
-	pinned := m.base.ServerByAddr(a)
 	if decl == nil {
-		m.removedServer(pinned)
+		m.removedServer(m.base.ServerByAddr(a))
 		return nil
 	}
+	pinned, previous := m.pinnedAt(a)
 	s := Server{
-		Address: a.String(), Transport: "stdio", Endpoint: hideQuery(decl.EndpointText()),
+		Address: a.String(), PreviousAddress: previous, Transport: "stdio", Endpoint: hideQuery(decl.EndpointText()),
 		EndpointDigest: decl.EndpointDigest(), DeclaredAt: place(decl.Range),
 	}
 	if decl.HTTP != nil {
@@ -221,24 +223,34 @@ func (m *maker) keep(s *Server, pinned *lock.Server) {
 	if pinned != nil {
 		m.next.Servers = append(m.next.Servers, *pinned)
 		for _, it := range m.pinned[pinned.Addr] {
-			m.items[it.Addr] = it
-			kept++
+			if _, moved := m.moves.to[it.Addr]; !moved {
+				m.items[it.Addr] = it
+				kept++
+			}
 		}
 	}
 	s.KeptTools = &kept
 }
 
 func (m *maker) removedServer(pinned *lock.Server) {
+	if m.moves.left[pinned.Addr] {
+		if !m.waits(pinned.Addr) {
+			m.undeclared(pinned.Addr, nil)
+		}
+		return
+	}
 	zero := 0
 	text := postureText(pinned.Endpoint)
-	m.plan.Servers = append(m.plan.Servers, Server{
+	s := Server{
 		Address: pinned.Addr.String(), Status: Removed, Transport: postureTransport(pinned.Endpoint),
 		Endpoint: text, EndpointDigest: pinned.EndpointDigest, KeptTools: &zero,
 		Changes: []Leaf{newLeaf("", ServerRemoved, quoted(text), nil)},
-	})
-	for _, it := range m.pinned[pinned.Addr] {
-		m.remove(it, NotDeclared, "", "")
 	}
+	if r := m.intended(pinned.Addr, nil); r != nil {
+		s.RemovedAt, s.Changes[0].Note = place(r.Range), diag.Escape(r.Reason)
+	}
+	m.plan.Servers = append(m.plan.Servers, s)
+	m.undeclared(pinned.Addr, nil)
 }
 
 // checkedServer compares the tools and the sections of a server whose answers are known.
@@ -251,11 +263,7 @@ func (m *maker) checkedServer(s Server, decl *catalog.Server, pinned *lock.Serve
 			return err
 		}
 	}
-	for _, it := range m.pinned[decl.Addr] {
-		if it.Addr.Kind != addr.Tool || !declared[it.Addr.Name] {
-			m.remove(it, NotDeclared, "", "")
-		}
-	}
+	m.undeclared(decl.Addr, declared)
 	entry, err := pin(decl, seen)
 	if err != nil {
 		return err
@@ -278,10 +286,28 @@ func (m *maker) checkedServer(s Server, decl *catalog.Server, pinned *lock.Serve
 	return nil
 }
 
+// undeclared removes what is pinned of a server, neither declared nor moved.
+func (m *maker) undeclared(a addr.Server, declared map[string]bool) {
+	for _, it := range m.pinned[a] {
+		_, moved := m.moves.to[it.Addr]
+		switch {
+		case moved, it.Addr.Kind == addr.Tool && declared[it.Addr.Name]:
+		case m.moves.kept[it.Addr]:
+			m.items[it.Addr] = it
+		default:
+			m.remove(it, NotDeclared, "", "")
+		}
+	}
+}
+
 // tool compares one declared tool.
 func (m *maker) tool(s *Server, decl catalog.ToolDecl, seen *surface.Server) error {
 	a := addr.Item{Server: seen.Addr, Kind: addr.Tool, Name: decl.Name}
 	pinned := m.base.Find(a)
+	if from, moved := m.moves.items[a]; moved {
+		m.move(m.base.Find(from), a, place(decl.Range))
+		return nil
+	}
 	it, listed := seen.Tool(decl.Name)
 	if !listed {
 		reason, why := NotListedUpstream, ""
@@ -317,9 +343,7 @@ func (m *maker) tool(s *Server, decl catalog.ToolDecl, seen *surface.Server) err
 		c.NotCallable = diag.Escape(cutText(err.Error()))
 		m.plan.Summary.NotCallable++
 	}
-	if string(c.After.Definition) != string(it.Definition) {
-		c.After.Received = string(it.Definition)
-	}
+	c.After.setReceived(it.Definition)
 	first := []Class{ToolAdded}
 	if pinned != nil {
 		m.touched[seen.Addr] = true
@@ -332,10 +356,16 @@ func (m *maker) tool(s *Server, decl catalog.ToolDecl, seen *surface.Server) err
 }
 
 func (m *maker) remove(it lock.Item, reason Reason, why, declaredAt string) {
-	m.change(Change{
+	c := Change{
 		Address: it.Addr.String(), Action: Remove, Reason: reason, Note: why, DeclaredAt: declaredAt,
 		Before: versionOf(it), Diff: []Leaf{},
-	}, []Class{ToolRemoved})
+	}
+	if reason == NotDeclared {
+		if r := m.intended(it.Addr.Server, &it.Addr); r != nil {
+			c.RemovedAt, c.Note = place(r.Range), diag.Escape(r.Reason)
+		}
+	}
+	m.change(c, []Class{ToolRemoved})
 }
 
 func (m *maker) change(c Change, first []Class) {
@@ -347,6 +377,13 @@ func (m *maker) change(c Change, first []Class) {
 
 func versionOf(it lock.Item) *Version {
 	return &Version{Digest: it.Digest, Definition: []byte(canonicalText(it.Definition))}
+}
+
+// setReceived keeps a text that is not the canonical form itself.
+func (v *Version) setReceived(definition []byte) {
+	if string(v.Definition) != string(definition) {
+		v.Received = string(definition)
+	}
 }
 
 func place(r diag.Range) string {

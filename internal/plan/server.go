@@ -53,6 +53,9 @@ func (m *maker) sections(s *Server, pinned *lock.Server, entry *lock.Server, dec
 		s.Changes = append(s.Changes, newLeaf("", ServerAdded, nil, quoted(s.Endpoint)))
 		s.Declared = declaredOf(m.cat.Server(entry.Addr))
 	} else {
+		if s.PreviousAddress != "" {
+			s.Changes = append(s.Changes, newLeaf("", ToolMoved, quoted(s.PreviousAddress), quoted(s.Address)))
+		}
 		s.Changes = append(s.Changes, declaredLeaves(m.cat.Server(entry.Addr), pinned)...)
 		s.Changes = append(s.Changes, identityLeaves(s.Identity)...)
 		if pinned.Protocol != entry.Protocol {
@@ -69,7 +72,7 @@ func (m *maker) sections(s *Server, pinned *lock.Server, entry *lock.Server, dec
 	if concerns(s.Changes, ServerAdded, InstructionsChanged, IdentityChanged) {
 		s.Flags = sectionFlags(entry)
 	}
-	if !sameEntry(pinned, entry) {
+	if !sameEntry(pinned, entry) || s.PreviousAddress != "" {
 		s.After = &Pinned{
 			Protocol: entry.Protocol, Capabilities: entry.Capabilities, Instructions: entry.Instructions,
 			ToolsTTLMs: entry.ToolsTTLMs, ToolsCacheScope: entry.ToolsCacheScope,

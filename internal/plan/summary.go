@@ -129,6 +129,8 @@ func (m *maker) summary() {
 			s.Change++
 		case Remove:
 			s.Remove++
+		case Move:
+			s.Move++
 		}
 		s.judge(c.Decision)
 	}

@@ -35,9 +35,17 @@ func Text(w io.Writer, p *plan.Plan, o Options) error {
 // then refused ones. Within a server the order is: denied, removed, widened, other changes, added; then by address.
 func PlanBody(w io.Writer, p *plan.Plan, o Options) error {
 	v := &planView{printer: printer{o: o}, p: p, changes: map[string][]*plan.Change{}, shown: map[string]bool{}}
+	moved := map[string]string{} // addresses of servers that have another one now
+	for _, s := range p.Servers {
+		if s.PreviousAddress != "" {
+			moved[s.PreviousAddress] = s.Address
+		}
+	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		v.changes[serverOf(c.Address)] = append(v.changes[serverOf(c.Address)], c)
+		server := serverOf(c.Address)
+		server = cmp.Or(moved[server], server)
+		v.changes[server] = append(v.changes[server], c)
 		v.shown[c.Address] = true
 	}
 	for _, list := range v.changes {
@@ -130,8 +138,12 @@ func (v *planView) heading() {
 	}
 	v.flow("", 0, "", span{text: fmt.Sprintf("mcpcat compared %s with %s.", plural(len(v.p.Servers), "server"), against)})
 	v.blank()
+	move := ""
+	if v.p.Summary.Move > 0 {
+		move = "> move   "
+	}
 	v.flow("", 2, "", span{text: "  "}, span{green, "+"}, span{text: " add   "}, span{yellow, "~"}, span{text: " change   "},
-		span{red, "-"}, span{text: " remove   "}, span{yellow, "!"}, span{text: " not checked   "}, span{red, "x"}, span{text: " refused"})
+		span{red, "-"}, span{text: " remove   "}, span{yellow, move}, span{yellow, "!"}, span{text: " not checked   "}, span{red, "x"}, span{text: " refused"})
 	v.blank()
 }
 
@@ -212,6 +224,8 @@ func symbolOf(a plan.Action) (string, style) {
 		return "+", green
 	case plan.Remove:
 		return "-", red
+	case plan.Move:
+		return ">", yellow
 	}
 	return "~", yellow
 }

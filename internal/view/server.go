@@ -35,6 +35,9 @@ func (v *planView) server(s *plan.Server) {
 		rows.add("", span{text: "disabled: not asked, " + kept(*s.KeptTools)})
 	case plan.Removed:
 		rows.add(serverComment(s.Changes, ""), span{text: "no longer declared: " + esc(s.Endpoint)})
+		if s.RemovedAt != "" && len(s.Changes) > 0 {
+			rows.add("", span{text: strings.TrimPrefix(intended(s.RemovedAt, s.Changes[0].Note), ", ")})
+		}
 	default:
 		v.checked(rows, s)
 	}
@@ -65,6 +68,9 @@ func (v *planView) failed(r *rows, s *plan.Server) {
 	r.add("", span{text: word + ": " + ownText(message)})
 	if s.KeptTools != nil {
 		r.add("", span{text: kept(*s.KeptTools)})
+	}
+	if s.PreviousAddress != "" {
+		r.add("", span{text: "it stays pinned as " + esc(s.PreviousAddress)})
 	}
 	if s.Declared != nil && (s.Status == plan.NotChecked || v.o.Full) {
 		r.add("", span{text: "declared: " + esc(s.Endpoint)})
@@ -155,6 +161,8 @@ func (v *planView) sections(r *rows, s *plan.Server) {
 	for _, l := range s.Changes {
 		switch l.Class {
 		case plan.IdentityChanged:
+		case plan.ToolMoved:
+			r.add(serverComment([]plan.Leaf{l}, s.Label), span{text: "was " + esc(s.PreviousAddress) + "; the endpoint is the same"})
 		case plan.OrderChanged:
 			r.add(serverComment([]plan.Leaf{l}, s.Label), span{text: "order " + nameList(l.Before) + " -> " + nameList(l.After)})
 		case plan.ListingChanged:

@@ -36,6 +36,9 @@ func PlanSummary(w io.Writer, p *plan.Plan, o Options) error {
 		return v.writeTo(w)
 	}
 	line := fmt.Sprintf("Plan: %d to add, %d to change, %d to remove.", s.Add, s.Change, s.Remove)
+	if s.Move > 0 {
+		line = strings.TrimSuffix(line, ".") + fmt.Sprintf(", %d to move.", s.Move)
+	}
 	if s.Unchanged > 0 || s.KeptUnchecked > 0 {
 		line += fmt.Sprintf(" %d unchanged", s.Unchanged)
 		if s.KeptUnchecked > 0 {

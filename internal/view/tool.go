@@ -65,6 +65,11 @@ func (v *planView) change(c *plan.Change) {
 	switch c.Action {
 	case plan.Remove:
 		v.removed(c)
+	case plan.Move:
+		v.flow(strings.Repeat(" ", toolIndent), toolIndent, "", span{text: "was " + esc(c.PreviousAddress) + "; the definition is the same"})
+		if c.After != nil {
+			v.row("digest", span{text: v.digest(c.After.Digest)})
+		}
 	case plan.Add:
 		if c.After != nil {
 			v.row("digest", span{text: v.digest(c.After.Digest)})
@@ -131,11 +136,24 @@ func (v *planView) removed(c *plan.Change) {
 		reason = "no longer listed by the server" + still
 	case plan.ExcludedByClient:
 		reason = "listed by the server but not usable: " + ownText(c.Note) + still
+	case plan.NotDeclared:
+		reason += intended(c.RemovedAt, c.Note)
 	}
 	v.flow(strings.Repeat(" ", toolIndent), toolIndent, "", span{text: reason})
 	if c.Before != nil {
 		v.row("digest", span{text: v.digest(c.Before.Digest)})
 	}
+}
+
+// intended says which removed block means a removal, and why.
+func intended(at, reason string) string {
+	switch {
+	case at == "":
+		return ""
+	case reason == "":
+		return ", as " + esc(at) + " says"
+	}
+	return ", as " + esc(at) + " says: " + ownText(reason)
 }
 
 func (v *planView) gains(g plan.Gains) {
