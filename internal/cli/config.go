@@ -197,7 +197,7 @@ func (a *app) dialer(cat *catalog.Catalog) upstream.Dialer {
 
 // approve decides for each server whether it may be contacted, before any is. The error of a server is why it may not.
 func (a *app) approve(ctx context.Context, cat *catalog.Catalog, base *lock.Lock, servers []*catalog.Server, mode contact.Mode) (map[string]error, error) {
-	keeper := &contact.Keeper{Mode: mode, Dir: cat.Dir, Base: base, State: a.State}
+	keeper := &contact.Keeper{Mode: mode, Dir: cat.Dir, Base: base, Moved: cat.Moved, State: a.State}
 	if a.Interactive() && !a.flags.json {
 		keeper.Ask = a.askContact
 	}

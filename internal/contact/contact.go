@@ -59,6 +59,8 @@ type Keeper struct {
 	Dir string
 	// Base is the lock whose endpoints count as approved, nil for none.
 	Base *lock.Lock
+	// Moved are the moved blocks of the catalog: a server counts as locked under the address that it had before.
+	Moved []catalog.Moved
 	// State is the directory where acceptances are remembered; empty: nothing is remembered.
 	State string
 	// Ask puts a question to a person; nil where there is none.
@@ -99,10 +101,8 @@ func (k *Keeper) Approve(ctx context.Context, s *catalog.Server) error {
 		return &NotApprovedError{name, why}
 	}
 	var before strictjson.Value
-	if k.Base != nil {
-		if pinned := k.Base.ServerByAddr(s.Addr); pinned != nil {
-			before = strictjson.Value(pinned.Endpoint)
-		}
+	if pinned := k.pinned(s); pinned != nil {
+		before = strictjson.Value(pinned.Endpoint)
 	}
 	yes, err := k.Ask(ctx, Question{Server: name, Stdio: s.Stdio != nil, Token: s.Stdio == nil && started(s) != nil, Why: why, Posture: posture(before, strictjson.Value(s.Endpoint()))})
 	if err != nil {
@@ -119,7 +119,7 @@ func (k *Keeper) locked(s *catalog.Server) string {
 	if k.Base == nil {
 		return "its endpoint is not approved: nothing is locked yet"
 	}
-	pinned := k.Base.ServerByAddr(s.Addr)
+	pinned := k.pinned(s)
 	if pinned == nil {
 		return "its endpoint is not approved: the server is not in the lock"
 	}
@@ -132,6 +132,22 @@ func (k *Keeper) locked(s *catalog.Server) string {
 		}
 	}
 	return ""
+}
+
+// pinned is the lock's entry of a server, nil if there is none.
+func (k *Keeper) pinned(s *catalog.Server) *lock.Server {
+	if k.Base == nil {
+		return nil
+	}
+	if pinned := k.Base.ServerByAddr(s.Addr); pinned != nil {
+		return pinned
+	}
+	for _, m := range k.Moved {
+		if m.To == (catalog.Place{Server: s.Addr}) {
+			return k.Base.ServerByAddr(m.From.Server)
+		}
+	}
+	return nil
 }
 
 // started is the command that contact with the server starts, nil if it starts none.

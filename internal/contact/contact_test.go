@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/catalog"
 	"github.com/mcpcat-dev/mcpcat/internal/lock"
 )
@@ -32,6 +33,16 @@ func pinned(s *catalog.Server) *lock.Lock {
 	return &lock.Lock{Servers: []lock.Server{{Addr: s.Addr, Endpoint: s.Endpoint(), EndpointDigest: s.EndpointDigest()}}}
 }
 
+// renamed is a lock with its server called port.
+func renamed(l *lock.Lock) *lock.Lock {
+	l.Servers[0].Addr.Label = "port"
+	return l
+}
+
+func moved(s *catalog.Server, from string) []catalog.Moved {
+	return []catalog.Moved{{From: catalog.Place{Server: addr.Server{Label: from}}, To: catalog.Place{Server: s.Addr}}}
+}
+
 const remote = "http {\n    url = \"https://harbour.example/mcp\"\n    auth {\n      bearer = env(\"TOKEN\")\n    }\n  }"
 
 func TestApprove(t *testing.T) {
@@ -47,6 +58,9 @@ func TestApprove(t *testing.T) {
 		{"locked", Keeper{Mode: Locked, Base: pinned(s)}, ""},
 		{"another endpoint locked", Keeper{Mode: Locked, Base: pinned(other)}, "differs from the one in the lock"},
 		{"not in the lock", Keeper{Mode: Locked, Base: &lock.Lock{}}, "not in the lock"},
+		{"locked under its address before", Keeper{Mode: Locked, Base: renamed(pinned(s)), Moved: moved(s, "port")}, ""},
+		{"another endpoint under that address", Keeper{Mode: Locked, Base: renamed(pinned(other)), Moved: moved(s, "port")}, "differs from the one in the lock"},
+		{"locked under an address that it did not have", Keeper{Mode: Locked, Base: renamed(pinned(s)), Moved: moved(s, "quay")}, "not in the lock"},
 		{"all", Keeper{Mode: All}, ""},
 		{"none, although locked", Keeper{Mode: None, Base: pinned(s)}, "-contact=none"},
 		{"no mode", Keeper{Base: pinned(s)}, "unknown contact mode"},
