@@ -16,7 +16,7 @@ import (
 func (v *useWalker) call(n *hclsyntax.FunctionCallExpr) {
 	if _, known := v.l.funcs[n.Name]; !known {
 		hint := ""
-		if s := nearest(n.Name, keys(v.l.funcs)); s != "" {
+		if s := nearest(n.Name, append(keys(v.l.funcs), v.more...)); s != "" {
 			hint = fmt.Sprintf(" Did you mean %q?", s)
 		}
 		v.fail(n.NameRange, "catalog.reference", "Unknown function", "There is no function %s.%s", diag.Quote(n.Name, maxShownWord), hint)

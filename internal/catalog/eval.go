@@ -95,6 +95,7 @@ type useWalker struct {
 	u       *uses
 	bound   map[string]bool                   // variables of for expressions
 	over    map[string][]hclsyntax.Expression // what they run over
+	more    []string                          // functions beside those of the catalog
 }
 
 func (v *useWalker) fail(r hcl.Range, code, summary, format string, args ...any) {

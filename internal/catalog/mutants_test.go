@@ -211,6 +211,9 @@ var equalCatalogs = cmp.Options{
 	cmpopts.IgnoreFields(Catalog{}, "Dir", "Files", "Digest"),
 	cmp.Comparer(func(a, b digest.Digest) bool { return a == b }),
 	cmp.Comparer(func(a, b secret.String) bool { return a.Ref() == b.Ref() && a.Expose() == b.Expose() }),
+	cmp.Comparer(func(a, b *Rule) bool {
+		return a.Name == b.Name && a.Policy == b.Policy && a.Decision == b.Decision && cmp.Equal(a.source, b.source, cmpopts.EquateEmpty())
+	}),
 	cmpopts.EquateEmpty(),
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,7 +88,13 @@ type Posture struct {
 //
 // The error is that of Make for input whose parts do not belong together.
 func Verify(in Input) (*Verification, error) {
-	m, err := compute(in, nil)
+	unjudged, applied := in, json.RawMessage(nil)
+	if in.Base != nil { // policies judge plans: neither the gate nor verify asks them
+		base := *in.Base
+		applied, base.Policy = base.Policy, nil
+		unjudged.Base = &base
+	}
+	m, err := compute(unjudged, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +130,8 @@ func Verify(in Input) (*Verification, error) {
 	if m.plan.Gate != nil && m.cat.Gate.AtLeast(m.base.Gate) && in.Base != nil {
 		v.Summary.Notes++ // it checks more often than was applied, which is obeyed
 	}
-	if m.plan.Policy != nil && in.Base != nil {
-		v.Summary.Notes++ // policies judge plans; the gate does not ask them
+	if in.Base != nil && !bytes.Equal(applied, m.next.Policy) {
+		v.Summary.Notes++
 	}
 	sortByAddress(v.Items, func(it VerifyItem) string { return it.Address })
 	v.posture(m)
