@@ -205,6 +205,9 @@ func TestOpenRefusesWhatIsNotSound(t *testing.T) {
 			spoilFile(dir, "catalog.lock.db", append(b, make([]byte, 4096)...))
 		}, "lock", nil},
 		{"catalog with an error", "clerk", func(dir string) { spoilFile(dir, "catalog.hcl", []byte(good+"\nnothing {}\n")) }, "catalog", nil},
+		{"catalog with what is not enforced", "clerk", func(dir string) {
+			spoilFile(dir, "catalog.hcl", []byte(strings.Replace(good, "agent \"clerk\"", "server \"other\" {\n http {\n  url = \"https://other.example/mcp\"\n }\n tool \"x\" {\n  output {\n   drop_structured = true\n  }\n }\n}\n\nagent \"clerk\"", 1)))
+		}, "catalog", nil},
 		{"unknown agent", "nobody", func(string) {}, "agent", nil},
 		{"no agent", "", func(string) {}, "agent", nil},
 	} {
