@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -134,19 +133,4 @@ func validHeaderValue(s string) bool {
 		}
 	}
 	return strings.Trim(s, " \t") == s
-}
-
-var (
-	secretName  = regexp.MustCompile(`(?i)(authorization|token|secret|passw|api[-_]?key|cookie|credential|private[-_]?key)`)
-	secretValue = regexp.MustCompile(`(?i)^((bearer|basic|token)\s+\S{6,}|(ghp_|gho_|ghs_|github_pat_|glpat-|sk-|xox[abpr]-|AKIA|eyJ)\S{10,})`)
-)
-
-// warnLiteral warns about a value that stands in the catalog and looks like a credential. It does not show the line.
-func (l *loader) warnLiteral(e mapEntry, w where) {
-	v := e.value.plain
-	if e.value.Secret() || !secretValue.MatchString(v) && (!secretName.MatchString(e.key) || len(v) < 6) {
-		return
-	}
-	l.warn("catalog.literal_credential", "Credential in the catalog", e.keyRange, w,
-		"The value of %s looks like a credential and stands in the catalog, where everybody reads it. Use a variable with sensitive = true, or env(\"NAME\").", diag.Quote(e.key, 256))
 }

@@ -40,13 +40,20 @@ func Load(o Options) (*Catalog, diag.List) {
 func (l *loader) list() diag.List {
 	list := l.diags.Sorted()
 	if n := len(list) - maxDiagnostics; n > 0 {
-		// Warnings stand first, errors are what matters now.
-		errs := list.Errors()
-		list = append(list[:0:0], errs[:min(len(errs), maxDiagnostics)]...)
+		// Warnings stand first; if there are errors, those are what matters now.
+		kept := list
+		if list.HasErrors() {
+			kept = list.Errors()
+		}
+		list = append(list[:0:0], kept[:min(len(kept), maxDiagnostics)]...)
 		l.dropped += n
 	}
 	if l.dropped > 0 {
-		list = append(list, diag.Errorf("catalog.more", "More diagnostics", "%d more were left out.", l.dropped))
+		more := diag.Errorf
+		if !list.HasErrors() {
+			more = diag.Warningf
+		}
+		list = append(list, more("catalog.more", "More diagnostics", "%d more were left out.", l.dropped))
 	}
 	return list
 }
@@ -75,7 +82,8 @@ type loader struct {
 	named       []*File // that the catalog names, private keys left out
 	// texts are the files that file was asked for, secretTexts those of secret_file, by path.
 	texts, secretTexts map[string]textFile
-	known              map[string]bool // for scrub
+	known              map[string]bool    // for scrub
+	literals           map[hcl.Range]bool // places with credentials, which are reported once
 	// tokens and blockCount are those of the files read so far.
 	tokens, blockCount int
 	// envAllowed are the names that env may be asked for in the expression being evaluated: those that made it secret.
@@ -91,6 +99,7 @@ func newLoader(o Options) *loader {
 		locals:    map[string]*local{},
 		servers:   map[string]*serverNode{},
 		toolsets:  map[string]*toolsetNode{},
+		literals:  map[hcl.Range]bool{},
 		texts:     map[string]textFile{}, secretTexts: map[string]textFile{},
 		budget: &budget{steps: maxSteps, bytes: maxWorkBytes, matching: maxMatching},
 	}
@@ -117,6 +126,8 @@ func (l *loader) load() {
 		l.cat.Files = append(l.cat.Files, s.name)
 	}
 	read := slices.Concat(catalogs, values)
+
+	l.warnLiterals(read)
 
 	blocks := l.blocks(catalogs)
 	l.policies = blocks["policy"]
