@@ -35,6 +35,7 @@ type source struct {
 	body   *hclsyntax.Body  // nil if the text could not be parsed
 	hidden bool             // a value, whose text is not shown
 	values bool             // a file of values, of which names alone are shown
+	broken bool             // it has syntax errors
 }
 
 // files opens the directory and reads its catalog and value files, each kind sorted by name.
@@ -198,6 +199,7 @@ func (l *loader) parsed(s *source) *source {
 	file, diags := hclsyntax.ParseConfig(s.text, name, hcl.InitialPos)
 	s.body, _ = file.Body.(*hclsyntax.Body)
 	if diags.HasErrors() {
+		s.broken = slices.ContainsFunc(diags, func(d *hcl.Diagnostic) bool { return d.Summary != "Attribute redefined" })
 		l.addHCL(diags, where{}, nil, false)
 		l.partial = append(l.partial, s)
 		return nil

@@ -344,7 +344,7 @@ func TestLimitsExactly(t *testing.T) {
 	}
 }
 
-func writeFiles(t *testing.T, files map[string]string) string {
+func writeFiles(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {

@@ -164,7 +164,7 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
-func rendered(t *testing.T, c *Catalog, list diag.List) string {
+func rendered(t testing.TB, c *Catalog, list diag.List) string {
 	t.Helper()
 	var b strings.Builder
 	if err := diag.Write(&b, list, diag.WriteOptions{}); err != nil {

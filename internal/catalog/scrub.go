@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -78,13 +79,7 @@ func (l *loader) words() map[string]bool {
 	if l.known != nil {
 		return l.known
 	}
-	l.known = map[string]bool{}
-	for _, name := range []string{
-		"true", "false", "null", "string", "number", "bool", "any", "list", "set", "map", "object", "tuple", "optional",
-		"if", "else", "endif", "for", "in", "endfor", "heredoc",
-	} {
-		l.known[name] = true
-	}
+	l.known = maps.Clone(languageWords())
 	for name, f := range l.funcs {
 		l.known[name] = true
 		params := f.Params()
@@ -96,7 +91,7 @@ func (l *loader) words() map[string]bool {
 		}
 	}
 	for _, s := range l.sources {
-		if s.hidden || s.values {
+		if s.hidden || s.values || s.broken {
 			continue
 		}
 		tokens := s.lexed()

@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -45,12 +46,12 @@ func (s *source) snippet(line int) string {
 		return ""
 	}
 	if s.values {
-		if len(on) > 1 && on[0].Type == hclsyntax.TokenIdent && on[1].Type == hclsyntax.TokenEqual && len(on[0].Bytes) <= maxShownWord {
+		if !s.broken && len(on) > 1 && on[0].Type == hclsyntax.TokenIdent && on[1].Type == hclsyntax.TokenEqual && len(on[0].Bytes) <= maxShownWord {
 			return string(on[0].Bytes) + " = " + ellipsis
 		}
 		return ellipsis
 	}
-	p := printer{header: isHeader(on)}
+	p := printer{header: isHeader(on), broken: s.broken}
 	// The lexer reports columns in grapheme clusters; the gap between two tokens is made of blanks only, so byte
 	// distances are right.
 	lineStart := bytes.LastIndexByte(s.text[:on[0].Range.Start.Byte], '\n') + 1
@@ -85,6 +86,8 @@ type printer struct {
 	b       strings.Builder
 	header  bool
 	chained bool // the last word belongs to a reference that is shown
+	// broken tells that where texts begin and end is not certain, so only words of the language are shown.
+	broken bool
 }
 
 // Ellipsis stands for texts that are not shown.
@@ -108,7 +111,7 @@ func (p *printer) token(on []hclsyntax.Token, i int) {
 		p.b.WriteByte('.')
 		return // keeps chained
 	case hclsyntax.TokenQuotedLit:
-		if p.header && addr.ValidLabel(string(t.Bytes)) {
+		if p.header && !p.broken && addr.ValidLabel(string(t.Bytes)) {
 			p.b.Write(t.Bytes)
 		} else {
 			p.hide()
@@ -118,7 +121,13 @@ func (p *printer) token(on []hclsyntax.Token, i int) {
 		p.b.WriteByte('{')
 	case hclsyntax.TokenOHeredoc:
 		p.b.WriteString("<<" + ellipsis)
-	case hclsyntax.TokenNumberLit, hclsyntax.TokenCBrace, hclsyntax.TokenOBrack,
+	case hclsyntax.TokenNumberLit:
+		if p.broken {
+			p.hide()
+		} else {
+			p.b.Write(t.Bytes)
+		}
+	case hclsyntax.TokenCBrace, hclsyntax.TokenOBrack,
 		hclsyntax.TokenCBrack, hclsyntax.TokenOParen, hclsyntax.TokenCParen, hclsyntax.TokenOQuote, hclsyntax.TokenCQuote,
 		hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPlus, hclsyntax.TokenMinus, hclsyntax.TokenPercent,
 		hclsyntax.TokenEqual, hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan,
@@ -142,6 +151,8 @@ func (p *printer) word(on []hclsyntax.Token, i int) {
 	shown := false
 	switch {
 	case len(w) > maxShownWord:
+	case p.broken:
+		shown = languageWords()[w]
 	case p.chained && after(hclsyntax.TokenDot), scopeRoots[w] != 0 && follows(hclsyntax.TokenDot):
 		shown = true
 		p.chained = true
@@ -158,6 +169,38 @@ func (p *printer) word(on []hclsyntax.Token, i int) {
 	}
 	p.b.WriteString(w)
 }
+
+// languageWords are the words of the grammar, of types and templates, the roots of references and the functions.
+func languageWords() map[string]bool {
+	wordsOnce.Do(func() {
+		wordsOfAll = map[string]bool{}
+		for _, list := range [][]string{typeWords, templateWords, keys(scopeRoots), keys((&loader{budget: &budget{}}).functions())} {
+			for _, w := range list {
+				wordsOfAll[w] = true
+			}
+		}
+		addWords(wordsOfAll, language)
+	})
+	return wordsOfAll
+}
+
+// A variable that is initialised with them would be in a circle with the functions.
+var (
+	wordsOnce  sync.Once
+	wordsOfAll map[string]bool
+)
+
+func addWords(words map[string]bool, types []*BlockType) {
+	for _, t := range types {
+		words[t.Type] = true
+		for _, a := range t.argumentNames() {
+			words[a] = true
+		}
+		addWords(words, t.Blocks)
+	}
+}
+
+var templateWords = []string{"true", "false", "null", "if", "else", "endif", "for", "in", "endfor", "heredoc"}
 
 func shortWord(w string) bool {
 	if len(w) > 16 {
