@@ -73,7 +73,7 @@ func TestSecrecyByReference(t *testing.T) {
 	if len(secretForms) < 60 {
 		t.Fatal("forms are missing")
 	}
-	for _, form := range secretForms {
+	for i, form := range secretForms {
 		server := func(inner string) string { return "server \"a\" {\n" + inner + "\n}\n" }
 		c, list := Load(secretOptions(t, server("  stdio {\n    command = \"x\"\n    env = {\n      V = "+form+"\n    }\n  }")))
 		if c == nil {
@@ -99,7 +99,7 @@ func TestSecrecyByReference(t *testing.T) {
 			"host":        "  http {\n    url = \"https://${%s}.example/mcp\"\n  }",
 			"timeout":     "  stdio {\n    command = \"x\"\n  }\n  timeouts {\n    call = %s\n  }",
 		} {
-			if strings.HasPrefix(form, "<<") && name != "description" {
+			if name != "description" && name != "host" && i%4 > 0 || strings.HasPrefix(form, "<<") && name != "description" {
 				continue
 			}
 			c, list := Load(secretOptions(t, server(fmt.Sprintf(inner, form))))
