@@ -152,14 +152,7 @@ func New(c Config) (*Gate, error) {
 // pinnedNames puts the names that are pinned in place of the patterns of a catalog that they match. What a server offers
 // beside them may match, too; it is unknown until it is pinned.
 func pinnedNames(cat *catalog.Catalog, l *lock.Lock, log *slog.Logger) *catalog.Catalog {
-	names := map[addr.Server]map[addr.Kind][]string{}
-	for _, it := range l.Items {
-		if names[it.Addr.Server] == nil {
-			names[it.Addr.Server] = map[addr.Kind][]string{}
-		}
-		names[it.Addr.Server][it.Addr.Kind] = append(names[it.Addr.Server][it.Addr.Kind], it.Addr.Name)
-	}
-	expanded, warnings := cat.Expand(func(a addr.Server, k addr.Kind) []string { return names[a][k] })
+	expanded, warnings := cat.Expand(l.Names)
 	for _, w := range warnings {
 		log.Warn(w.Summary, "code", w.Code, "detail", w.Detail)
 	}

@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 		"internal/observe", "internal/plan", "internal/proxy", "internal/secret", "internal/strictjson", "internal/surface", "internal/term", "internal/upstream",
 		"internal/view",
 	},
-	"internal/view":    {"internal/addr", "internal/diag", "internal/digest", "internal/importer", "internal/lock", "internal/plan", "internal/strictjson", "internal/surface"},
+	"internal/view":    {"internal/addr", "internal/catalog", "internal/diag", "internal/digest", "internal/importer", "internal/lock", "internal/plan", "internal/strictjson", "internal/surface"},
 	"internal/term":    {"internal/procs"},
 	"internal/contact": {"internal/catalog", "internal/digest", "internal/lock", "internal/strictjson"},
 

@@ -38,7 +38,7 @@ func (l *loader) readAgent(b *hclsyntax.Block) {
 			l.notEnforced(name, c.args[name].NameRange, c.w)
 		}
 	}
-	a.grants = l.readToolsets(c)
+	a.Toolsets, a.grants = l.readToolsets(c)
 	for _, k := range kinds {
 		a.grants = append(a.grants, l.readGrants(c, k)...)
 	}

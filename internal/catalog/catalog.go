@@ -322,7 +322,8 @@ type EnvVar struct {
 type Agent struct {
 	Name        string
 	Description string
-	Names       string // "prefixed" or "plain"
+	Names       string   // "prefixed" or "plain"
+	Toolsets    []string // names of the toolsets that it has, sorted
 	// Tools and Prompts are sorted by exposed name; no two names of one kind are equal when case is ignored. The name of
 	// a resource is its URI, that of a template its text; no two are equal. What is disabled or denied is left out.
 	Tools, Prompts, Resources, ResourceTemplates []Exposed

@@ -15,10 +15,11 @@ import (
 // grant is one entry of a list of references: an item, or a server for everything of the list's kind that is declared on
 // it, what its patterns match included.
 type grant struct {
-	server addr.Server
-	kind   addr.Kind
-	name   string // "" for a server
-	at     diag.Range
+	server  addr.Server
+	kind    addr.Kind
+	name    string // "" for a server
+	at      diag.Range
+	toolset string // of an agent's grant: the toolset that it comes from; "" if the agent names it itself
 }
 
 func (g grant) item() addr.Item { return addr.Item{Server: g.server, Kind: g.kind, Name: g.name} }
@@ -49,13 +50,17 @@ func (l *loader) readDeny(c *contents) []grant {
 	})
 }
 
-// readToolsets evaluates the list of toolsets of an agent.
-func (l *loader) readToolsets(c *contents) []grant {
-	return l.grantList(c, "toolsets", func(g *grants, e cty.Value, at hcl.Range, i int) {
+// readToolsets evaluates the list of toolsets of an agent: their names, and everything of them.
+func (l *loader) readToolsets(c *contents) (names []string, all []grant) {
+	all = l.grantList(c, "toolsets", func(g *grants, e cty.Value, at hcl.Range, i int) {
 		if !g.takeToolset(e, at) {
 			g.wrong(e, at, i, "a reference to a toolset")
+			return
 		}
+		names = append(names, l.toolsetOf(e).Name)
 	})
+	slices.Sort(names)
+	return slices.Compact(names), all
 }
 
 // grantList evaluates a list of references and takes its elements.
@@ -150,7 +155,7 @@ func (g *grants) takeItem(e cty.Value, at hcl.Range, i int, kind addr.Kind) bool
 		g.l.fail("catalog.reference", "Wrong kind of reference", at, g.c.w, "%s is a %s. List it in %s.", diag.Escape(item.String()), strings.ReplaceAll(string(item.Kind), "_", " "), listName(item.Kind))
 		return true
 	}
-	g.list = append(g.list, grant{item.Server, item.Kind, item.Name, g.l.rangeOf(at)})
+	g.list = append(g.list, grant{server: item.Server, kind: item.Kind, name: item.Name, at: g.l.rangeOf(at)})
 	return true
 }
 
@@ -170,7 +175,7 @@ func (g *grants) takeToolset(e cty.Value, at hcl.Range) bool {
 		return false
 	}
 	for _, x := range t.grants {
-		x.at = g.l.rangeOf(at)
+		x.at, x.toolset = g.l.rangeOf(at), t.Name
 		g.list = append(g.list, x)
 	}
 	return true

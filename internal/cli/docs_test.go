@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcat-dev/mcpcat/gate"
 )
 
-var codeForm = regexp.MustCompile(`^(apply|catalog|contact|digest|endpoint|fmt|gate|import|init|input|lock|name|plan|schema|serve|server|show|tool|variable|verify)\.[a-z_]+$`)
+var codeForm = regexp.MustCompile(`^(apply|catalog|contact|digest|endpoint|fmt|gate|graph|import|init|input|lock|name|plan|schema|serve|server|show|tool|variable|verify)\.[a-z_]+$`)
 
 // notCodes look like codes and are none.
 var notCodes = map[string]bool{"catalog.hcl": true, "plan.mcpplan": true, "p.mcpplan": true}

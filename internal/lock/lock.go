@@ -135,6 +135,20 @@ func (l *Lock) Find(a addr.Item) *Item {
 	return &l.Items[i]
 }
 
+// Names returns the names of what is pinned of one kind on a server, sorted; nil if nothing is, also for a nil lock.
+func (l *Lock) Names(a addr.Server, k addr.Kind) []string {
+	if l == nil {
+		return nil
+	}
+	first := addr.Item{Server: a, Kind: k}
+	i, _ := sort.Find(len(l.Items), func(i int) int { return first.Compare(l.Items[i].Addr) })
+	var names []string
+	for ; i < len(l.Items) && l.Items[i].Addr.Server == a && l.Items[i].Addr.Kind == k; i++ {
+		names = append(names, l.Items[i].Addr.Name)
+	}
+	return names
+}
+
 // ServerByAddr returns the pinned server at a, or nil.
 func (l *Lock) ServerByAddr(a addr.Server) *Server {
 	i, ok := sort.Find(len(l.Servers), func(i int) int { return a.Compare(l.Servers[i].Addr) })

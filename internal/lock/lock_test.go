@@ -193,6 +193,22 @@ func TestFind(t *testing.T) {
 	if got := l.Find(addr.Item{Server: bare, Kind: addr.Tool, Name: "read"}); got != nil {
 		t.Errorf("Find of an absent item = %v", got)
 	}
+	for _, server := range []addr.Server{wikiEU, harbour, bare} {
+		for _, kind := range []addr.Kind{addr.Tool, addr.Prompt, addr.Resource, addr.ResourceTemplate} {
+			var want []string
+			for _, it := range l.Items {
+				if it.Addr.Server == server && it.Addr.Kind == kind {
+					want = append(want, it.Addr.Name)
+				}
+			}
+			if got := l.Names(server, kind); !slices.Equal(got, want) || (got == nil) != (want == nil) {
+				t.Errorf("Names(%s, %s) = %q, want %q", server, kind, got, want)
+			}
+		}
+	}
+	if (*Lock)(nil).Names(harbour, addr.Tool) != nil || l.Names(harbour, addr.Tool) == nil {
+		t.Error("Names finds too much or too little")
+	}
 	if l.ServerByAddr(wikiEU) == nil || l.ServerByAddr(harbour) == nil || l.ServerByAddr(bare) != nil {
 		t.Error("ServerByAddr finds too much or too little")
 	}

@@ -2,7 +2,7 @@
 //
 // A view gets a finished document and a writer; it decides nothing, asks nobody and knows no file. Whatever text comes
 // from a server or a lock passes through diag's escaper here, so no output holds a control character besides line feeds
-// and the view's own colours. In the drawing it is an edge: cli imports it, and it imports plan, lock, surface and diag.
+// and the view's own colours. In the drawing it is an edge: cli imports it, and it imports plan, catalog, lock, surface and diag.
 //
 //	err := view.Text(os.Stdout, p, view.Options{Width: 100})
 package view
