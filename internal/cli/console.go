@@ -68,16 +68,16 @@ func (a *app) consoleCommand() *cli.Command {
 				}
 				return x.end()
 			}
-			next := a.inputLines()
 			if a.Interactive() {
 				typed, err := a.NewLines("> ")
 				if err != nil {
 					return err
 				}
 				a.say("%s", consoleHelp)
-				next, x.typed = typed.Read, true
+				x.typed = true
+				return errors.Join(x.read(ctx, typed.Read), typed.Close())
 			}
-			return x.read(ctx, next)
+			return x.read(ctx, a.inputLines())
 		},
 	}
 }
@@ -117,6 +117,9 @@ type console struct {
 func (x *console) read(ctx context.Context, next func(context.Context) (string, error)) error {
 	for line := 1; x.err == nil; line++ {
 		text, err := next(ctx)
+		if err != nil && x.typed {
+			x.say("\n") // behind the prompt
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return x.end()

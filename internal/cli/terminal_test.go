@@ -101,7 +101,9 @@ func (s *screen) enter(text string) {
 // exit wants the program to end with a status.
 func (s *screen) exit(want int) {
 	s.t.Helper()
+	stuck := time.AfterFunc(30*time.Second, func() { _ = s.cmd.Process.Kill() }) // the status then tells
 	err := s.cmd.Wait()
+	stuck.Stop()
 	<-s.done
 	var code *exec.ExitError
 	switch {

@@ -22,24 +22,34 @@ var (
 // mean something else.
 const maxTyped = 4096
 
-// Lines reads lines that a person types at the terminal, with editing keys and a history of the last hundred. Between two
-// reads the terminal is in its usual mode, so other output needs no care.
+// Lines reads lines that a person types at the terminal, with editing keys and a history of the last hundred. From
+// NewLines to Close the terminal hands over every key as it is typed, also what is typed ahead of a question; what is
+// written to it is shown as usual.
 type Lines struct {
-	in     *os.File
+	in     int // file descriptors; out is for the size, -1 if unknown
+	out    int
+	before *term.State
 	editor *term.Terminal
 	keys   *keys
-	out    int // file descriptor for the size, -1 if unknown
 }
 
 // NewLines returns a reader that prints prompt on standard error. The error is ErrNotInteractive where there is no person.
+// The caller closes it.
 func (p *Process) NewLines(prompt string) (*Lines, error) {
 	in, ok := p.Stdin.(*os.File)
 	if !ok || !p.Interactive() {
 		return nil, ErrNotInteractive
 	}
-	l := &Lines{in: in, keys: &keys{r: in}, out: -1}
+	l := &Lines{in: int(in.Fd()), out: -1, keys: &keys{r: in}}
 	if f, ok := p.Stderr.(*os.File); ok {
 		l.out = int(f.Fd())
+	}
+	var err error
+	if l.before, err = term.MakeRaw(l.in); err != nil {
+		return nil, fmt.Errorf("terminal: %w", err)
+	}
+	if err := processOutput(l.in); err != nil {
+		return nil, errors.Join(fmt.Errorf("terminal: %w", err), l.Close())
 	}
 	l.editor = term.NewTerminal(struct {
 		io.Reader
@@ -48,17 +58,17 @@ func (p *Process) NewLines(prompt string) (*Lines, error) {
 	return l, nil
 }
 
+// Close puts the terminal back into the mode that it was in.
+func (l *Lines) Close() error {
+	if err := term.Restore(l.in, l.before); err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return nil
+}
+
 // Read returns the next line without its end. The error is io.EOF at the end of the input (Ctrl-D), ErrInterruptKey,
 // ErrLineTooLong, or ctx's error; after ctx's error no further line can be read.
 func (l *Lines) Read(ctx context.Context) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	before, err := term.MakeRaw(int(l.in.Fd()))
-	if err != nil {
-		return "", fmt.Errorf("terminal: %w", err)
-	}
-	restore := func() error { return term.Restore(int(l.in.Fd()), before) }
 	if l.out >= 0 {
 		if w, h, err := term.GetSize(l.out); err == nil && w > 0 {
 			_ = l.editor.SetSize(w, h) // without a size it keeps the one before
@@ -79,15 +89,11 @@ func (l *Lines) Read(ctx context.Context) (string, error) {
 	}()
 	select {
 	case r := <-got:
-		if err := restore(); err != nil {
-			return "", fmt.Errorf("terminal: %w", err)
-		}
 		if r.err == nil && utf8.RuneCountInString(r.line) >= maxTyped {
 			return "", ErrLineTooLong
 		}
 		return r.line, r.err
 	case <-ctx.Done():
-		_ = restore() // the process ends, with ctx's error
 		return "", ctx.Err()
 	}
 }
