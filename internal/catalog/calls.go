@@ -50,6 +50,9 @@ func (v *useWalker) envCall(n *hclsyntax.FunctionCallExpr) {
 	if set && (!faithful(value) || len(value) > maxValueBytes) {
 		v.fail(n.NameRange, "catalog.text", "Value cannot be kept", "The environment variable %s holds more than %d bytes, bytes that are not UTF-8, or characters that are not in Unicode normal form C.", name, maxValueBytes)
 	}
+	if !set && len(n.Args) == 1 {
+		v.l.need(v.u.secrets[len(v.u.secrets)-1], name)
+	}
 	if !set && len(n.Args) == 1 && !v.l.opts.AllowMissingSecrets {
 		v.fail(n.NameRange, "variable.missing", "Environment variable not set", "env(%q) has no value: set the environment variable %s, or give a default as second argument.", name, name)
 	}

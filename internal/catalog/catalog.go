@@ -97,6 +97,7 @@ type Catalog struct {
 
 	secrets     []secret.String
 	unsupported diag.List
+	needs       []Need
 }
 
 // Secrets returns every secret value that the catalog saw and its servers have learned, for a secret.Redactor.

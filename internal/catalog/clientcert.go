@@ -86,6 +86,7 @@ func (l *loader) readKey(c *contents, name string) (key *privateKey, ok bool) {
 	text, info, err := readNamed(l.opts.Dir, path)
 	switch {
 	case err != nil && l.offline() && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
+		l.need(keyRef+" of "+c.w.address, "")
 		return nil, true
 	case err != nil:
 		c.unreadable(name, err)

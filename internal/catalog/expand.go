@@ -65,7 +65,7 @@ func (s *Server) expand(names func(addr.Kind) []string) (*Server, diag.List) {
 		}
 		for _, p := range s.Patterns {
 			if p.Kind == k && offered != nil && !matched[p] && !slices.ContainsFunc(offered, p.Match) {
-				out = append(out, diag.Warningf("catalog.pattern", "Pattern matches nothing", "%s offers nothing that %s matches.", s.Addr, diag.Quote(p.Text, 128)).At(p.Range).For(s.Addr.String()))
+				out = append(out, diag.Warningf("catalog.pattern", "Pattern matches nothing", "%s has nothing that %s matches.", s.Addr, diag.Quote(p.Text, 128)).At(p.Range).For(s.Addr.String()))
 			}
 		}
 	}

@@ -24,6 +24,7 @@ func Open(o Options) (*Session, diag.List) {
 	if list.HasErrors() {
 		return nil, list
 	}
+	l.opts.Lookup = nil // what expressions from outside say of the environment is not evaluated, so nobody needs to look
 	return &Session{Catalog: l.cat, l: l}, list
 }
 

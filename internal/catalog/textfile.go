@@ -152,6 +152,7 @@ func (l *loader) secretFileFunc() function.Function {
 			}
 			switch {
 			case errors.Is(f.err, errSecretMissing) && l.offline():
+				l.need(secretFileRef(path), "")
 				return cty.UnknownVal(cty.String), nil
 			case f.err != nil:
 				return cty.DynamicVal, f.err

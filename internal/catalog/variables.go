@@ -345,6 +345,7 @@ func (l *loader) complete(x *variable) {
 	case x.value != cty.NilVal:
 	case x.sensitive && (l.opts.AllowMissingSecrets || l.opts.Planned != nil):
 		x.value = cty.UnknownVal(x.typ)
+		l.need("var."+x.name, envPrefix+x.name)
 	case x.bad:
 		return
 	default:

@@ -16,8 +16,8 @@ func (a *app) validateCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "validate",
 		Usage: "check the catalog, offline",
-		Description: "Reads and evaluates the catalog and checks every reference. Contacts nobody and needs no secret. With a lock file\n" +
-			"present, declared tools that are not pinned are named.",
+		Description: "Reads and evaluates the catalog and checks every reference. Contacts nobody and needs no secret; those that are\n" +
+			"missing are listed. With a lock file present, what is declared and not pinned is named.",
 		Flags: a.varFlags(),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			a.kind = "validate"
@@ -36,11 +36,8 @@ func (a *app) validateCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			diags = append(diags, unpinned(cat, base)...)
-			doc := view.Valid{Files: cat.Files, Servers: len(cat.Servers), Agents: len(cat.Agents)}
-			for _, s := range cat.Servers {
-				doc.Tools += len(s.Tools)
-			}
+			diags = append(diags, unpinned(cat, base)...).Sorted()
+			doc := view.NewValid(cat)
 			if a.flags.json {
 				return view.Envelope(a.out, a.kind, diags, doc)
 			}
@@ -50,18 +47,19 @@ func (a *app) validateCommand() *cli.Command {
 	}
 }
 
-// unpinned warns of declared tools that a lock does not hold.
+// unpinned warns of declared tools that a lock does not hold, and of patterns that nothing in it matches. Tools that are
+// switched off may be pinned or not, and so may all of a server that is.
 func unpinned(cat *catalog.Catalog, base *lock.Lock) diag.List {
 	if base == nil {
 		return nil
 	}
-	var diags diag.List
-	for _, s := range cat.Servers {
+	expanded, diags := cat.Expand(base.Names)
+	for _, s := range expanded.Servers {
 		for _, t := range s.Tools {
 			item := addr.Item{Server: s.Addr, Kind: addr.Tool, Name: t.Name}
-			if base.Find(item) == nil {
+			if s.Enabled && !t.Disabled && base.Find(item) == nil {
 				diags = append(diags, diag.Warningf("lock.not_pinned", "Declared tool is not pinned",
-					"%s is declared but not in %s, so every call to it is refused. Run mcpcat plan and apply to pin it.", item, cat.Lock).For(item.String()).At(t.Range))
+					"%s: it is declared but not in %s, so every call to it is refused. Run mcpcat plan and apply to pin it.", diag.Escape(item.String()), cat.Lock).For(item.String()).At(t.Range))
 			}
 		}
 	}

@@ -56,21 +56,6 @@ func (a Applied) Text(w io.Writer) error {
 	return err
 }
 
-// Valid is the result of validate.
-type Valid struct {
-	Files   []string `json:"files"`
-	Servers int      `json:"servers"`
-	Tools   int      `json:"tools"`
-	Agents  int      `json:"agents"`
-}
-
-// Text prints one line.
-func (d Valid) Text(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "The catalog is valid: %s, %s, %s in %s.\n",
-		plural(d.Servers, "server"), plural(d.Tools, "tool"), plural(d.Agents, "agent"), plural(len(d.Files), "file"))
-	return err
-}
-
 // Console is the result of console.
 type Console struct {
 	Results []ConsoleResult `json:"results"` // in the order of the expressions

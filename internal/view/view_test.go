@@ -200,8 +200,8 @@ func TestEnvelope(t *testing.T) {
 		{
 			"document",
 			diag.List{diag.Errorf("a.b", "Sum", "It is \u202e so.")},
-			view.Valid{Files: []string{"catalog.hcl"}, Tools: 2},
-			`{"format_version":"1.0","kind":"k","files":["catalog.hcl"],"servers":0,"tools":2,"agents":0,"diagnostics":[{"severity":"error","code":"a.b","summary":"Sum","detail":"It is \u202e so."}]}`,
+			view.DigestDoc{Kind: "tool"},
+			`{"format_version":"1.0","kind":"k","digest_kind":"tool","digest":"sha256:` + strings.Repeat("0", 64) + `","diagnostics":[{"severity":"error","code":"a.b","summary":"Sum","detail":"It is \u202e so."}]}`,
 		},
 	}
 	for _, tt := range tests {
