@@ -16,7 +16,9 @@ import (
 func (v *useWalker) call(n *hclsyntax.FunctionCallExpr) {
 	if _, known := v.l.funcs[n.Name]; !known {
 		hint := ""
-		if s := nearest(n.Name, append(keys(v.l.funcs), v.more...)); s != "" {
+		if s := nearest(n.Name, append(keys(v.l.funcs), v.more...)); foreignFunctions[n.Name] != "" {
+			hint = " " + foreignFunctions[n.Name]
+		} else if s != "" {
 			hint = fmt.Sprintf(" Did you mean %q?", s)
 		}
 		v.fail(n.NameRange, "catalog.reference", "Unknown function", "There is no function %s.%s", diag.Quote(n.Name, maxShownWord), hint)

@@ -126,12 +126,8 @@ func (v *useWalker) traversal(t hcl.Traversal) {
 	case state == rootChange:
 		v.fail(r, "catalog.reference", "Reference not allowed here", "change has a meaning in when and message of a rule only.")
 	case state == rootUnknown:
-		hint := ""
 		roots := []string{"var", "local", "path", "server", "toolset", "each"}
-		if s := nearest(root, roots); s != "" && len(root) <= 8 {
-			hint = fmt.Sprintf(" Did you mean %q?", s)
-		}
-		v.fail(r, "catalog.reference", "Unknown reference", "A reference begins with %s or %s; a text needs quotes.%s", strings.Join(roots[:5], ", "), roots[5], hint)
+		v.fail(r, "catalog.reference", "Unknown reference", "A reference begins with %s or %s; a text needs quotes.%s", strings.Join(roots[:5], ", "), roots[5], v.rootHint(root, roots))
 	case state == rootItem && !v.servers:
 		v.fail(r, "catalog.reference", "Reference not allowed here", "References to servers and toolsets belong into agents, toolsets and locals.")
 	case state == rootItem && root == "server":
@@ -194,8 +190,15 @@ func (v *useWalker) named(root, name string, r hcl.Range) {
 
 func (v *useWalker) unknown(what, root, name string, known []string, r hcl.Range) {
 	hint := ""
-	if s := nearest(name, known); s != "" {
+	switch s := nearest(name, known); {
+	case s != "":
 		hint = fmt.Sprintf(" Did you mean %s.%s?", root, s)
+	case root == "path":
+		hint = " path.catalog is the catalog directory, and the paths of files are relative to it already."
+	case len(known) == 0:
+		hint = " None is declared."
+	case len(known) <= 10:
+		hint = " Declared: " + strings.Join(known, ", ") + "."
 	}
 	v.fail(r, "catalog.reference", "Unknown reference", "There is no %s %s.%s", what, diag.Quote(name, maxShownWord), hint)
 }

@@ -14,7 +14,7 @@ import (
 func (l *loader) addHCL(diags hcl.Diagnostics, w where, expr hclsyntax.Expression, secret bool) {
 	shown := 0
 	for _, d := range diags {
-		if d.Severity != hcl.DiagError {
+		if d.Severity != hcl.DiagError || repeated(d, diags) {
 			continue
 		}
 		if shown++; shown > 5 {
@@ -24,9 +24,12 @@ func (l *loader) addHCL(diags hcl.Diagnostics, w where, expr hclsyntax.Expressio
 		if d.Subject != nil {
 			r = *d.Subject
 		}
-		detail := "The expression refers to a secret, so the reason is not shown."
+		detail := "The expression refers to a secret, so the reason is not shown. Try it with a plain value in mcpcat console."
 		if !secret {
 			detail = l.scrub(d.Detail, d.Expression, expr) + l.missingHint(d, expr)
+			if strings.HasPrefix(d.Detail, "Single quotes are not valid.") {
+				detail = "A text stands between double quotes, not between single ones."
+			}
 		}
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok && isFileError(call.FunctionCallError()) {
 			l.fail("catalog.file", "File cannot be read", r, w, "%s.", upperFirst(call.FunctionCallError().Error()))

@@ -38,7 +38,7 @@ func Load(o Options) (*Catalog, diag.List) {
 
 // list is what there is to report, sorted and bounded.
 func (l *loader) list() diag.List {
-	list := l.diags.Sorted()
+	list := oncePerPlace(l.diags.Sorted())
 	if n := len(list) - maxDiagnostics; n > 0 {
 		// Warnings stand first; if there are errors, those are what matters now.
 		kept := list
@@ -56,6 +56,24 @@ func (l *loader) list() diag.List {
 		list = append(list, more("catalog.more", "More diagnostics", "%d more were left out.", l.dropped))
 	}
 	return list
+}
+
+// oncePerPlace leaves out what was reported of the same place already: the servers of one for_each share their source.
+func oncePerPlace(list diag.List) diag.List {
+	type said struct {
+		at           diag.Range
+		code, detail string
+	}
+	seen := map[said]bool{}
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
+		if d.Range == nil {
+			return false
+		}
+		s := said{*d.Range, d.Code, d.Detail}
+		again := seen[s]
+		seen[s] = true
+		return again
+	})
 }
 
 type loader struct {
@@ -264,7 +282,7 @@ func (l *loader) labels(b *hclsyntax.Block, t *BlockType) bool {
 	}
 	if len(t.Labels) == 1 && t.Labels[0] == "NAME" && !addr.ValidLabel(b.Labels[0]) {
 		l.fail("catalog.labels", "Invalid name", b.LabelRanges[0], where{},
-			"The label of %s begins with a lower-case letter and has lower-case letters, digits and single underscores, at most %d characters.", b.Type, addr.MaxLabelBytes)
+			"The label of %s begins with a lower-case letter and has lower-case letters, digits and single underscores, at most %d characters.%s", b.Type, addr.MaxLabelBytes, labelHint(b.Labels[0], b.Type))
 		return false
 	}
 	return true

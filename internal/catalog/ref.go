@@ -183,7 +183,7 @@ func (l *loader) mayBeSecret(e hclsyntax.Expression, what string, maxBytes int, 
 		return SecretText(secret.New("", l.ref(e, u, w))), true
 	}
 	if v.Type() != cty.String {
-		l.fail("catalog.type", "Wrong type", e.Range(), w, "%s is %s, want a text.", what, typeName(v))
+		l.fail("catalog.type", "Wrong type", e.Range(), w, "%s is %s, want a text.%s", what, typeName(v), typeHint(what, v, "a text"))
 		return Text{}, false
 	}
 	s := asString(v)

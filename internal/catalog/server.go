@@ -162,6 +162,8 @@ func (l *loader) readServer(i *instance) {
 		s.HTTP = l.readHTTP(http, c.inside("http"))
 	case stdio != nil:
 		s.Stdio = l.readStdio(stdio, c.inside("stdio"))
+	case slices.ContainsFunc([]string{"http", "stdio", "url", "command"}, func(name string) bool { return c.body.Attributes[name] != nil }):
+		// That it stands in the wrong place was reported.
 	default:
 		l.fail("catalog.transport", "No transport", header(i.node.block), w, "A server needs one block http { url = … } or stdio { command = … }.")
 	}
@@ -294,11 +296,7 @@ func (v *useWalker) server(t hcl.Traversal, r hcl.Range) {
 		v.item(i, addr.Kind(kind), rest, r)
 	case ok && (kind == "address" || kind == "label" || kind == "key" && n.forEach):
 	default:
-		hint := ""
-		if near := nearest(kind, []string{"tool", "prompt", "resource", "resource_template"}); ok && near != "" {
-			hint = fmt.Sprintf(" Did you mean .%s?", near)
-		}
-		v.fail(r, "catalog.reference", "Unknown reference", "Behind %s stands .tool, .prompt, .resource or .resource_template and a name.%s", i.Addr, hint)
+		v.fail(r, "catalog.reference", "Unknown reference", "Behind %s stands .tool, .prompt, .resource or .resource_template and a name.%s", i.Addr, i.behindHint(kind))
 	}
 }
 
@@ -327,6 +325,10 @@ func (v *useWalker) instance(n *serverNode, rest hcl.Traversal, r hcl.Range) (*i
 	hint := " Its for_each is empty."
 	if all := n.instanceKeys(); len(all) > 0 {
 		hint = suggest(key, all, all)
+	}
+	if !ok {
+		v.fail(r, "catalog.reference", "Unknown reference", "server.%s is chosen from by key, not by number: server.%s[\"%s\"].", n.label, n.label, firstOr(n.instanceKeys(), "KEY"))
+		return nil, nil, false
 	}
 	v.fail(r, "catalog.reference", "Unknown reference", "server.%s has no element %s.%s", n.label, diag.Quote(key, maxShownWord), diag.Escape(hint))
 	return nil, nil, false

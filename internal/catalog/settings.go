@@ -55,7 +55,7 @@ func (l *loader) checkVersions(b *hclsyntax.Block) {
 			case err != nil:
 				l.fail("catalog.value", "Invalid version constraint", a.Expr.Range(), w, "required_version: %s. Write it like \">= 0.1.0, < 2.0.0\".", err)
 			case !allowed:
-				l.fail("catalog.version", "Catalog is for another version of mcpcat", a.Expr.Range(), w, "The catalog requires mcpcat %s, this is %s.", diag.Quote(constraint, 0), diag.Escape(l.opts.Version))
+				l.fail("catalog.version", "Catalog is for another version of mcpcat", a.Expr.Range(), w, "The catalog requires mcpcat %s, this is %s. Use such a version, or change required_version.", diag.Quote(constraint, 0), diag.Escape(l.opts.Version))
 			}
 		}
 	}

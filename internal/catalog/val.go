@@ -43,6 +43,9 @@ func typeName(v cty.Value) string {
 	case isSequence(t):
 		return "a list"
 	case t.IsObjectType(), t.IsMapType():
+		if _, ok := referenceOf(v); ok {
+			return "a reference"
+		}
 		return "a map"
 	}
 	return "something else"
@@ -125,7 +128,7 @@ func (l *loader) public(name string, r hcl.Range, w where, u *uses) bool {
 }
 
 func (c *contents) wrongType(name string, r hcl.Range, got cty.Value, want string) {
-	c.l.fail("catalog.type", "Wrong type", r, c.w, "%s is %s, want %s.", name, typeName(got), want)
+	c.l.fail("catalog.type", "Wrong type", r, c.w, "%s is %s, want %s.%s", name, typeName(got), want, typeHint(name, got, want))
 }
 
 // text returns a text argument, checked for characters that nobody sees. ok is false if it is absent or in error.
@@ -217,9 +220,22 @@ func (c *contents) allowed(name, s string, r hcl.Range) bool {
 	return false
 }
 
+// withUnit is text for an argument whose unit is easily forgotten.
+func (c *contents) withUnit(name, example string) (string, bool) {
+	v, ok := c.value(name)
+	if ok && v.Type() == cty.Number {
+		c.l.fail("catalog.type", "Wrong type", c.exprRange(name), c.w, "%s is a number, want a text with a unit, such as %q.", name, example)
+		return "", false
+	}
+	if !ok {
+		return "", false
+	}
+	return c.textOf(name, v, 64)
+}
+
 // duration returns a text such as "20s" between least and most. ok is false if it is absent or in error.
 func (c *contents) duration(name string, least, most time.Duration) (time.Duration, bool) {
-	s, ok := c.text(name, 64)
+	s, ok := c.withUnit(name, "20s")
 	if !ok {
 		return 0, false
 	}
