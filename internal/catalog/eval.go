@@ -35,6 +35,7 @@ type uses struct {
 	vars, locals []string // sorted, each once
 	servers      []string // labels
 	toolsets     []string
+	policies     []string
 	env          []string // names given to env()
 	secrets      []string // the references that make the expression secret, as people write them
 	files        []fileUse
@@ -70,7 +71,7 @@ func (l *loader) walk(e hclsyntax.Expression, w where, servers bool, visit func(
 	})
 	nodes(e, func(n hclsyntax.Node) { visit(v, n) })
 	u := v.u
-	for _, s := range []*[]string{&u.vars, &u.locals, &u.servers, &u.toolsets, &u.env, &u.secrets} {
+	for _, s := range []*[]string{&u.vars, &u.locals, &u.servers, &u.toolsets, &u.policies, &u.env, &u.secrets} {
 		slices.Sort(*s)
 		*s = slices.Compact(*s)
 	}
@@ -121,6 +122,8 @@ func (v *useWalker) traversal(t hcl.Traversal) {
 		return
 	}
 	switch state := scopeRoots[root]; {
+	case state == rootPolicy && v.w.policies:
+		v.policy(t, r)
 	case state == rootPolicy:
 		v.fail(r, "catalog.reference", "Reference not allowed here", "References to policies belong into policy and extends, and stand there alone: policy = policy.NAME.")
 	case state == rootChange:
@@ -250,6 +253,9 @@ func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value,
 	}
 	if len(u.toolsets) > 0 {
 		scope["toolset"] = scopeOf(u.toolsets, func(n string) cty.Value { return l.toolsets[n].value })
+	}
+	if len(u.policies) > 0 {
+		scope["policy"] = scopeOf(u.policies, l.policyValue)
 	}
 	if w.each != nil {
 		scope["each"] = cty.ObjectVal(map[string]cty.Value{"key": w.each.key, "value": w.each.value})

@@ -130,6 +130,7 @@ type where struct {
 	context, address string
 	each             *each
 	checking         bool // the condition of a variable: it may look at values before they are known to be good
+	policies         bool // policies are values, for whoever asks what they say
 }
 
 // each is the element of for_each that a server block is evaluated for.

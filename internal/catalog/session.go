@@ -1,10 +1,12 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 )
@@ -28,7 +30,7 @@ func Open(o Options) (*Session, diag.List) {
 	return &Session{Catalog: l.cat, l: l}, list
 }
 
-// Evaluate evaluates one expression in the scope of the catalog: var, local, path, server, toolset and the functions. from
+// Evaluate evaluates one expression in the scope of the catalog: var, local, path, server, toolset, policy and the functions. from
 // names the text in diagnostics, where its first line has the number line, 1 or more. What is not in the scope of every
 // expression, as each is not, cannot be used.
 //
@@ -79,14 +81,15 @@ func (l *loader) evaluateText(from string, line int, text string) (Value, bool) 
 		l.addHCL(diags, where{}, nil, false)
 		return Value{}, false
 	}
-	u := l.uses(e, where{}, true)
+	w := where{policies: true}
+	u := l.uses(e, w, true)
 	switch {
 	case !u.ok:
 		return Value{}, false
 	case u.secret():
 		return Value{Kind: ValueSensitive}, true
 	}
-	v, ok := l.evalUsing(e, where{}, u)
+	v, ok := l.evalUsing(e, w, u)
 	if !ok {
 		return Value{}, false
 	}
@@ -95,4 +98,41 @@ func (l *loader) evaluateText(from string, line int, text string) (Value, bool) 
 		l.fail("catalog.expression", "Value cannot be shown", e.Range(), where{}, "A part of the value is not known, or of a type that the language has no words for.")
 	}
 	return out, ok
+}
+
+// policy checks a reference policy.NAME.
+func (v *useWalker) policy(t hcl.Traversal, r hcl.Range) {
+	name, ok := stepName(t, 1)
+	if !ok {
+		v.fail(r, "catalog.reference", "Incomplete reference", "Write policy.NAME.")
+		return
+	}
+	known := []string{DefaultPolicy}
+	for _, p := range v.l.cat.Policies {
+		known = append(known, p.Name)
+	}
+	if !slices.Contains(known, name) {
+		v.unknown("policy", "policy", name, known, r)
+		return
+	}
+	v.u.policies = append(v.u.policies, name)
+}
+
+// policyValue is the value of policy.NAME: its address, its decisions by class, and the names of its rules.
+func (l *loader) policyValue(name string) cty.Value {
+	p := builtIn
+	for _, x := range l.cat.Policies {
+		if x.Name == name {
+			p = x
+		}
+	}
+	on := map[string]cty.Value{}
+	for class, decision := range p.On {
+		on[class] = cty.StringVal(decision)
+	}
+	rules := []cty.Value{}
+	for _, x := range p.Rules {
+		rules = append(rules, cty.StringVal(x.Name))
+	}
+	return cty.ObjectVal(map[string]cty.Value{"address": cty.StringVal("policy." + name), "on": cty.ObjectVal(on), "rules": cty.TupleVal(rules)})
 }

@@ -53,6 +53,15 @@ toolset "triage" {
 agent "bot" {
   toolsets = [toolset.triage]
 }
+policy "writes" {
+  on {
+    title_changed = "deny"
+  }
+  rule "no_exec" {
+    when     = change.action == "add"
+    decision = "deny"
+  }
+}
 `
 
 func openSession(t *testing.T, text string, env map[string]string) *Session {
@@ -106,6 +115,9 @@ func TestEvaluate(t *testing.T) {
 		{`toolset.triage`, `toolset.triage`, `{"address":"toolset.triage"}`},
 		{`toolset.triage.tools`, `[server.github.tool.get_issue, server.wiki["eu"]]`, ""},
 		{`local.chain`, `[[[[[[[[[[[1]]]]]]]]]], { "a b" = [[[[[[[[[[1]]]]]]]]]], "for" = 1, x-y = 2 }]`, ""},
+		{`policy.writes`, `policy.writes`, `{"address":"policy.writes"}`},
+		{`[policy.writes.on.title_changed, policy.default.on.title_changed]`, `["deny", "ask"]`, ""},
+		{`policy.writes.rules`, `["no_exec"]`, ""},
 		{"[\n  1,\n  2,\n]", `[1, 2]`, `[1,2]`},
 	} {
 		v, diags := s.Evaluate("expression", 1, c.expr)
@@ -177,6 +189,8 @@ func TestEvaluateFaults(t *testing.T) {
 		{``, "catalog.hcl", "nothing to evaluate"},
 		{`var.bases`, "catalog.reference", "Did you mean var.base?"},
 		{`var`, "catalog.reference", "var.NAME"},
+		{`policy.write`, "catalog.reference", "Did you mean policy.writes?"},
+		{`policy`, "catalog.reference", "policy.NAME"},
 		{`each.key`, "catalog.reference", "for_each only"},
 		{`server.githb.tool.get_issue`, "catalog.reference", "Did you mean server.github.tool.get_issue?"},
 		{`uper("x")`, "catalog.reference", `Did you mean "upper"?`},

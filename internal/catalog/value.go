@@ -111,7 +111,7 @@ func referenceOf(v cty.Value) (string, bool) {
 		return i.String(), true
 	}
 	root, name, _ := strings.Cut(address, ".")
-	return address, (root == "toolset" && has(listName(addr.Tool)) || root == "policy") && addr.ValidLabel(name)
+	return address, (root == "toolset" && has(listName(addr.Tool)) || root == "policy" && has("on")) && addr.ValidLabel(name)
 }
 
 // String returns the value in the syntax of the catalog language, without a line end behind it: a short list or map on one

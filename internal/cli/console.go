@@ -25,7 +25,7 @@ const (
 	maxResultBytes = 64 << 20
 )
 
-const consoleHelp = `An expression is answered with its value: var.NAME, local.NAME, server.NAME.tool.TOOL, toolset.NAME, path.catalog,
+const consoleHelp = `An expression is answered with its value: var.NAME, local.NAME, server.NAME.tool.TOOL, toolset.NAME, policy.NAME,
 and what the functions of the language make of them. What refers to a secret is (sensitive). exit or Ctrl-D ends.
 `
 
