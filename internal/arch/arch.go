@@ -23,12 +23,13 @@ var arrows = map[string][]string{
 	"cmd/mcpcat": {"internal/cli", "internal/term"},
 
 	"internal/cli": {
-		"docs/schema", "gate", "internal/addr", "internal/catalog", "internal/contact", "internal/diag", "internal/digest", "internal/importer", "internal/lock", "internal/lock/boltfile",
+		"docs/schema", "gate", "internal/addr", "internal/catalog", "internal/contact", "internal/diag", "internal/digest", "internal/gitrepo", "internal/importer", "internal/lock", "internal/lock/boltfile",
 		"internal/observe", "internal/plan", "internal/proxy", "internal/secret", "internal/strictjson", "internal/surface", "internal/term", "internal/upstream",
 		"internal/view",
 	},
 	"internal/view":    {"internal/addr", "internal/catalog", "internal/diag", "internal/digest", "internal/importer", "internal/lock", "internal/plan", "internal/strictjson", "internal/surface"},
 	"internal/term":    {"internal/procs"},
+	"internal/gitrepo": {"internal/procs"},
 	"internal/contact": {"internal/catalog", "internal/digest", "internal/lock", "internal/strictjson"},
 
 	"internal/observe":  {"internal/catalog", "internal/digest", "internal/strictjson", "internal/surface", "internal/upstream", "mcp"},
@@ -83,7 +84,7 @@ var owners = map[string][]string{
 	"github.com/vbauerster/mpb/v8":             {"internal/term"},
 	"golang.org/x/net":                         {"internal/upstream"}, // what the proxy variables of the environment mean
 	"golang.org/x/tools":                       {"internal/arch"},
-	"os/exec":                                  {"internal/transport", "internal/contact", "internal/procs/procstest"}, // contact looks a command up and starts none
+	"os/exec":                                  {"internal/transport", "internal/contact", "internal/gitrepo", "internal/procs/procstest"}, // contact looks a command up and starts none
 	"github.com/modelcontextprotocol/go-sdk":   {},
 	"github.com/mark3labs/mcp-go":              {},
 }

@@ -179,7 +179,7 @@ func replaceIn(root *os.Root, name string, src, text []byte) error {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("it is a link to %s; format that file", target)
+		return fmt.Errorf("it is a link to %s; name that file", target)
 	}
 	// A rename asks for the rights of the directory alone.
 	f, err := root.OpenFile(name, os.O_WRONLY, 0)

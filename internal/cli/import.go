@@ -102,6 +102,11 @@ func (a *app) importConfig(name string, format importer.Format) (*importer.Resul
 	if err != nil {
 		return nil, nil, err
 	}
+	return a.importText(src, name, format)
+}
+
+// importText is importConfig for a file that was read.
+func (a *app) importText(src []byte, name string, format importer.Format) (*importer.Result, diag.List, error) {
 	home, ok := a.Lookup("HOME")
 	if !ok {
 		home, _ = a.Lookup("USERPROFILE")

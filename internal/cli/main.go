@@ -213,6 +213,7 @@ func (a *app) root() *cli.Command {
 		ExitErrHandler:  func(context.Context, *cli.Command, error) {},
 		Commands: []*cli.Command{
 			a.planCommand(), a.applyCommand(), a.verifyCommand(), a.serveCommand(), a.callCommand(),
+			a.initCommand(),
 			a.validateCommand(), a.importCommand(), a.clientConfigCommand(), a.consoleCommand(), a.graphCommand(), a.fmtCommand(), a.discoverCommand(), a.showCommand(), a.lockCommand(), a.digestCommand(), a.versionCommand(),
 			a.schemaCommand(), a.completionCommand(), a.completeCommand(),
 		},

@@ -2,6 +2,12 @@ package importer
 
 import "bytes"
 
+// IsJSON reports whether a text begins like a client config, a JSON object perhaps behind comments, and not like a catalog file.
+func IsJSON(src []byte) bool {
+	text, _ := plainJSON(src)
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
+}
+
 // plainJSON returns src with comments, trailing commas and a byte order mark as blanks, so that offsets and lines stay what they
 // are. bad is the offset of a comment that does not end, or -1. Nothing else is checked.
 func plainJSON(src []byte) (out []byte, bad int) {

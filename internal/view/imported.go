@@ -49,20 +49,26 @@ func (d Imported) Text(w io.Writer) error {
 		fmt.Fprintf(&b, ", %d of them with enabled = false", off)
 	}
 	b.WriteString(".\n")
-	if len(d.Variables)+len(d.Environment) > 0 {
-		b.WriteString("\nSecrets were left behind. Set in the environment:\n")
-		width := 0
-		for _, v := range d.Variables {
-			width = max(width, len(v.Name))
-		}
-		for _, v := range d.Variables {
-			fmt.Fprintf(&b, "  MCPCAT_VAR_%-*s  %s\n", width, v.Name, ownText(v.Use))
-		}
-		for _, name := range d.Environment {
-			fmt.Fprintf(&b, "  %s\n", esc(name))
-		}
-	}
+	toSet(&b, d.Variables, d.Environment)
 	b.WriteString("\nNothing is pinned yet. Choose the tools that mcpcat plan lists.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// toSet lists what an import left behind.
+func toSet(b *strings.Builder, variables []importer.Variable, environment []string) {
+	if len(variables)+len(environment) == 0 {
+		return
+	}
+	b.WriteString("\nSecrets were left behind. Set in the environment:\n")
+	width := 0
+	for _, v := range variables {
+		width = max(width, len(v.Name))
+	}
+	for _, v := range variables {
+		fmt.Fprintf(b, "  MCPCAT_VAR_%-*s  %s\n", width, v.Name, ownText(v.Use))
+	}
+	for _, name := range environment {
+		fmt.Fprintf(b, "  %s\n", esc(name))
+	}
 }
