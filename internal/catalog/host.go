@@ -32,6 +32,14 @@ func CommandFault(command string) string {
 	return l.diags[0].Detail
 }
 
+// WorkdirFault says why a text cannot be the workdir of a server, in words that follow its name, or returns "".
+func WorkdirFault(dir string) string {
+	if len(dir) > maxNamedPath {
+		return "is too long"
+	}
+	return localPathFault(dir, true)
+}
+
 // CredentialName and CredentialValue report whether a name or a text looks like a credential's, so that Load warns of a
 // literal there.
 func CredentialName(name string) bool { return secretName.MatchString(name) }

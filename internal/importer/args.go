@@ -60,6 +60,12 @@ func (im *importer) judgeArgs(s *server) {
 // credentialIn returns the part of an argument that looks like a credential, or "". flag is the name of the option that
 // stands alone in front of it.
 func credentialIn(flag, arg string) string {
+	if path := pathIn(arg); path != "" {
+		if knownCredential(path) { // its directories may look like anything
+			return arg
+		}
+		return ""
+	}
 	for _, form := range []*regexp.Regexp{flagValue, assignment, headerLine} {
 		m := form.FindStringSubmatch(arg)
 		if m == nil {
@@ -72,14 +78,8 @@ func credentialIn(flag, arg string) string {
 			return m[2]
 		}
 	}
-	if flag != "" && credentialName(flag) && !strings.HasPrefix(arg, "-") && !slices.Contains(trivial, arg) && !pathLike.MatchString(arg) && !headerLine.MatchString(arg) {
+	if flag != "" && credentialName(flag) && !strings.HasPrefix(arg, "-") && !slices.Contains(trivial, arg) && !headerLine.MatchString(arg) {
 		return arg
-	}
-	if path := pathIn(arg); path != "" {
-		if knownCredential(path) { // its directories may look like anything
-			return arg
-		}
-		return ""
 	}
 	if credentialValue(arg) {
 		return arg
@@ -94,8 +94,11 @@ func credentialIn(flag, arg string) string {
 
 // pathIn returns the path that an argument is, or that it gives to an option; "" if there is none.
 func pathIn(arg string) string {
-	if m := flagValue.FindStringSubmatch(arg); m != nil {
-		arg = m[2]
+	for _, form := range []*regexp.Regexp{flagValue, assignment} {
+		if m := form.FindStringSubmatch(arg); m != nil {
+			arg = m[2]
+			break
+		}
 	}
 	if pathLike.MatchString(arg) {
 		return arg
@@ -108,7 +111,7 @@ func pathIn(arg string) string {
 func (im *importer) convertArgs(s *server) []outArg {
 	var out []outArg
 	for _, a := range s.arguments {
-		e, why := im.public1(s, a.text)
+		e, why := im.inPublic(s, a.text)
 		if a.fault.format != "" {
 			why = a.fault
 		}
@@ -125,8 +128,8 @@ func (im *importer) convertArgs(s *server) []outArg {
 	return out
 }
 
-// public1 converts a text in a place where no secret may stand. why is set if it cannot be written.
-func (im *importer) public1(s *server, value string) (e expr, why sentence) {
+// inPublic converts a text in a place where no secret may stand. why is set if it cannot be written.
+func (im *importer) inPublic(s *server, value string) (e expr, why sentence) {
 	for _, p := range split(value) {
 		if p.ref == nil {
 			if fault := textFault(p.lit); fault != "" {

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -137,6 +138,9 @@ func (im *importer) convertStdio(s *server) {
 	s.stdio = &stdioBlock{}
 	im.splitCommand(s)
 	im.convertCommand(s)
+	if s.cwd != "" {
+		im.convertCwd(s)
+	}
 	s.stdio.args = im.convertArgs(s)
 	for _, p := range s.env {
 		switch {
@@ -161,9 +165,6 @@ func (im *importer) convertStdio(s *server) {
 	if what, want, ok := floats(s.command, texts); ok {
 		im.note(s, "import.floats", "%s starts whatever version of %s is the newest then, so what runs can change without a review. Write %s.", foreign(program(s.command)), foreign(what), want)
 		s.comments = append(s.comments, say("The version of %s is not fixed: write %s.", foreign(what), want))
-	}
-	if s.cwd != "" {
-		im.convertCwd(s)
 	}
 }
 
@@ -190,11 +191,11 @@ func (im *importer) convertCommand(s *server) {
 	e, why := expr(nil), sentence{}
 	if rest, ok := strings.CutPrefix(written, "~/"); ok && im.o.Home != "" && textFault(im.o.Home) == "" {
 		im.note(s, "import.changed", "Its command begins with \"~\", which mcpcat does not expand. It is written with the variable home.")
-		if e, why = im.public1(s, rest); why.format == "" {
+		if e, why = im.inPublic(s, rest); why.format == "" {
 			e = join(append(expr{im.home(), {lit: "/"}}, e...))
 		}
 	} else {
-		e, why = im.public1(s, written)
+		e, why = im.inPublic(s, written)
 	}
 	if why.format == "" {
 		if fault := catalog.CommandFault(e.plain()); fault != "" {
@@ -212,16 +213,30 @@ func (im *importer) convertCommand(s *server) {
 	}
 }
 
+// convertCwd converts where the server starts, from where relative paths of arguments are taken.
 func (im *importer) convertCwd(s *server) {
-	e, why := im.public1(s, s.cwd)
+	e, why := im.inPublic(s, s.cwd)
+	dir := e.plain()
+	fault := ""
+	if why.format == "" {
+		fault = catalog.WorkdirFault(dir)
+	}
+	clean := path.Clean(dir)
 	switch {
 	case why.format != "":
 		im.disable(s, "import.disabled", say("cwd is left out: %s.", why), "")
-	case e.hcl() == `"."`: // where servers start anyway
-	case catalog.Supports("server", "stdio", "workdir"):
-		s.stdio.workdir = e
-	default:
+	case clean == ".": // where servers start anyway
+		return
+	case !catalog.Supports("server", "stdio", "workdir"):
 		im.disable(s, "import.disabled", say("cwd is left out: this version of mcpcat starts every server in the catalog directory."), "")
+	case fault != "":
+		im.disable(s, "import.disabled", say("cwd is left out: it %s.", fault), "")
+	default:
+		s.stdio.workdir = e
+	}
+	s.base = ""
+	if s.stdio.workdir != nil && !strings.HasPrefix(dir, "/") && !strings.ContainsAny(dir, `\:`) {
+		s.base = strings.TrimSuffix(strings.Repeat("../", strings.Count(clean, "/")+1), "/")
 	}
 }
 

@@ -287,6 +287,8 @@ type server struct {
 	url, cwd           string
 	hasCommand, hasURL bool
 
+	// base is the catalog directory as the server sees it from where it starts; "" if that is not known.
+	base       string
 	workspace  bool // what became of ${workspaceFolder} was said
 	urlSecrets int  // parts of url that became variables
 

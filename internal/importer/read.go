@@ -139,7 +139,7 @@ func (im *importer) readTop(top []member) bool {
 	}
 	im.others(top, where, servers)
 	for _, m := range members(servers.value, servers.start) {
-		s := &server{at: m.at, name: m.name}
+		s := &server{at: m.at, name: m.name, base: "."}
 		im.servers = append(im.servers, s)
 		if m.value.Kind() != strictjson.KindObject {
 			im.fail("import.invalid", "Not a server", m.start, "%s is %s, want an object with command or url.", foreign(m.name), kindName(m.value))

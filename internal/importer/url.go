@@ -83,9 +83,10 @@ func credentialURL(s string) (values []string, found bool) {
 	authority, tail := cutAuthority(rest)
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		user := authority[:i]
-		values = append(values, user)
 		if _, password, ok := strings.Cut(user, ":"); ok {
-			values = append(values, password)
+			values = append(values, user, password)
+		} else if credentialValue(user) {
+			values = append(values, user)
 		}
 	}
 	tail, _, _ = strings.Cut(tail, "#")
@@ -141,14 +142,14 @@ func (im *importer) convertURL(s *server) (e expr, private bool) {
 				inTail = behind != ""
 			}
 			lit, _, cut := strings.Cut(lit, "#")
-			for _, piece1 := range urlTail(tail, lit) {
-				if !piece1.credential {
-					tail += piece1.text
-					e = append(e, piece{lit: piece1.text})
+			for _, stretch := range urlTail(tail, lit) {
+				if !stretch.credential {
+					tail += stretch.text
+					e = append(e, piece{lit: stretch.text})
 					continue
 				}
-				im.keepSecret(piece1.text)
-				name := piece1.name
+				im.keepSecret(stretch.text)
+				name := stretch.name
 				if name == "" {
 					name = "url_secret"
 				}

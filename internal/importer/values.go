@@ -395,7 +395,7 @@ func (im *importer) secretRef(s *server, r *reference) (piece, bool) {
 		return piece{ref: `env("HOME")`}, true
 	case refWorkspace:
 		im.workspace(s)
-		return piece{lit: "."}, true
+		return piece{lit: s.base}, s.base != ""
 	}
 	return piece{}, false
 }
@@ -404,9 +404,11 @@ func (im *importer) secretRef(s *server, r *reference) (piece, bool) {
 func (im *importer) publicRef(s *server, r *reference) (p piece, why sentence) {
 	home := r.kind == refHome || r.kind == refEnv && (r.name == "HOME" || r.name == "USERPROFILE")
 	switch {
+	case r.kind == refWorkspace && s.base == "":
+		return p, say("it refers to %s, and the server starts elsewhere", foreign(r.raw))
 	case r.kind == refWorkspace:
 		im.workspace(s)
-		return piece{lit: "."}, why
+		return piece{lit: s.base}, why
 	case home && im.o.Home != "" && textFault(im.o.Home) == "":
 		return im.home(), why
 	case r.kind == refInput:
@@ -436,7 +438,7 @@ func (im *importer) home() piece {
 func (im *importer) workspace(s *server) {
 	if !s.workspace {
 		s.workspace = true
-		im.note(s, "import.changed", "The workspace folder became \".\", the catalog directory, in which servers are started. Keep the catalog in the root of the workspace.")
+		im.note(s, "import.changed", "The workspace folder became the catalog directory. Keep the catalog in the root of the workspace.")
 	}
 }
 
