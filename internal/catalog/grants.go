@@ -85,8 +85,8 @@ func (l *loader) grantList(c *contents, name string, take func(g *grants, e cty.
 
 // references evaluates a list in which references to servers and toolsets may stand; it may be null.
 func (l *loader) references(c *contents, name string, a *hclsyntax.Attribute) (cty.Value, bool) {
-	v, u, ok := l.eval(a.Expr, c.w, true)
-	if !ok || !l.public(name, a.Expr.Range(), c.w, u) {
+	v, ok := l.evalPublic(name, a.Expr, c.w, true)
+	if !ok {
 		return cty.NilVal, false
 	}
 	if !v.IsNull() && !isSequence(v.Type()) {

@@ -16,8 +16,9 @@ import (
 const maxLiteralWarnings = 20
 
 var (
-	secretName  = regexp.MustCompile(`(?i)(authorization|token|secret|passw|api[-_]?key|cookie|credential|private[-_]?key)`)
+	secretName  = regexp.MustCompile(`(?i)(authorization|bearer|token|secret|passw|api[-_]?key|cookie|credential|private[-_]?key)`)
 	secretValue = regexp.MustCompile(`(?i)^((bearer|basic|token)\s+\S{6,}|(ghp_|gho_|ghs_|github_pat_|glpat-|sk-|xox[abpr]-|AKIA|eyJ)\S{10,})`)
+	secretToken = regexp.MustCompile(`(?i)\b((?:bearer|basic|token)\s+)[^\s"]{6,}|(?:ghp_|gho_|ghs_|github_pat_|glpat-|sk-|xox[abpr]-|AKIA|eyJ)[^\s"]{10,}`)
 
 	// issuedToken is a token that says itself what it is, tokenMarks what every one of them has.
 	issuedToken = regexp.MustCompile(`(^|[^A-Za-z0-9])((gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|npm_|pypi-|hf_|AKIA|ASIA|AIza)[A-Za-z0-9_-]{12,}|sk-[A-Za-z0-9_-]{7,}[0-9][A-Za-z0-9_-]{7,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
@@ -145,7 +146,7 @@ func (x *literalWalker) named(name string, e hclsyntax.Expression) {
 
 // isPlace reports whether a text says where something is.
 func isPlace(s string) bool {
-	return strings.HasPrefix(s, "/") || strings.HasPrefix(s, "./") || strings.Contains(s, "://")
+	return strings.HasPrefix(s, "/") || strings.HasPrefix(s, "./") || strings.HasPrefix(s, "$") || strings.Contains(s, "://")
 }
 
 func looksIssued(s string) bool {

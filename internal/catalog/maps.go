@@ -43,8 +43,8 @@ func (c *contents) textMap(name string, maxCount, maxBytes int) []mapEntry {
 
 func (c *contents) mapItem(name string, item hclsyntax.ObjectConsItem, maxBytes int) (mapEntry, bool) {
 	e := mapEntry{keyRange: item.KeyExpr.Range(), valueRange: item.ValueExpr.Range()}
-	k, u, ok := c.l.eval(item.KeyExpr, c.w, false)
-	if !ok || !c.l.public("A key of "+name, e.keyRange, c.w, u) {
+	k, ok := c.l.evalPublic("A key of "+name, item.KeyExpr, c.w, false)
+	if !ok {
 		return e, false
 	}
 	if k.IsNull() || k.Type() != cty.String {

@@ -40,10 +40,9 @@ func Shown(src []byte) (shown []byte, hidden bool) {
 }
 
 var (
-	secretToken = regexp.MustCompile(`(?i)\b((?:bearer|basic|token)\s+)[^\s"]{6,}|(?:ghp_|gho_|ghs_|github_pat_|glpat-|sk-|xox[abpr]-|AKIA|eyJ)[^\s"]{10,}`)
-	secretURL   = regexp.MustCompile(`(://)[^/?#\s"]*@|(\?)[^\s"#]+`)
-	secretPair  = regexp.MustCompile(`(?i)((?:authorization|token|secret|passw(?:or)?d|passphrase|api[-_]?key|cookie|credential|private[-_]?key)[\w-]*["']?\s*[=:]\s*)\S.*`)
-	longWord    = regexp.MustCompile(`(?:sha256[:/])?[A-Za-z0-9_+/=-]{20,}`)
+	secretURL  = regexp.MustCompile(`(://)[^/?#\s"]*@|(\?)[^\s"#]+`)
+	secretPair = regexp.MustCompile(`(?i)((?:authorization|token|secret|passw(?:or)?d|passphrase|api[-_]?key|cookie|credential|private[-_]?key)[\w-]*["']?\s*[=:]\s*)\S.*`)
+	longWord   = regexp.MustCompile(`(?:sha256[:/])?[A-Za-z0-9_+/=-]{20,}`)
 )
 
 // shownText replaces what looks like a credential, or all of a text but its line end.

@@ -88,6 +88,7 @@ type printer struct {
 	chained bool // the last word belongs to a reference that is shown
 	// broken tells that where texts begin and end is not certain, so only words of the language are shown.
 	broken bool
+	items  bool // to items of servers
 }
 
 // Ellipsis stands for texts that are not shown.
@@ -153,9 +154,11 @@ func (p *printer) word(on []hclsyntax.Token, i int) {
 	case len(w) > maxShownWord:
 	case p.broken:
 		shown = languageWords()[w]
-	case p.chained && after(hclsyntax.TokenDot), scopeRoots[w] != 0 && follows(hclsyntax.TokenDot):
+	case p.chained && after(hclsyntax.TokenDot):
+		shown = p.items || addr.ValidLabel(w) // only items have names of servers' own
+	case scopeRoots[w] != 0 && follows(hclsyntax.TokenDot):
 		shown = true
-		p.chained = true
+		p.chained, p.items = true, scopeRoots[w] == rootItem
 	case p.header && i == 0, i == 0 && follows(hclsyntax.TokenEqual), follows(hclsyntax.TokenEqual),
 		follows(hclsyntax.TokenOParen):
 		shown = true

@@ -110,11 +110,17 @@ func (c *contents) valueOrNull(name string) (cty.Value, bool) {
 	if a == nil {
 		return cty.NilVal, false
 	}
-	v, u, ok := c.l.eval(a.Expr, c.w, false)
-	if !ok || !c.l.public(name, a.Expr.Range(), c.w, u) {
+	return c.l.evalPublic(name, a.Expr, c.w, false)
+}
+
+// evalPublic evaluates an expression that must not be secret. A secret one is not evaluated: whether that has a value would
+// tell something about the secret.
+func (l *loader) evalPublic(name string, e hclsyntax.Expression, w where, servers bool) (cty.Value, bool) {
+	u := l.uses(e, w, servers)
+	if !u.ok || !l.public(name, e.Range(), w, u) {
 		return cty.NilVal, false
 	}
-	return v, true
+	return l.evalUsing(e, w, u)
 }
 
 // public reports an expression that is secret where no secret may stand.

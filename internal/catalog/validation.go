@@ -77,8 +77,8 @@ func (l *loader) check(x *variable, v *validation) bool {
 // validationMessage is what a validation says. It is known before it is needed, so that a mistake in it shows.
 func (l *loader) validationMessage(v *validation) (string, bool) {
 	r := v.message.Range()
-	m, u, ok := l.eval(v.message, v.w, false)
-	if !ok || !l.public("error_message", r, v.w, u) {
+	m, ok := l.evalPublic("error_message", v.message, v.w, false)
+	if !ok {
 		return "", false
 	}
 	if m.IsNull() || m.Type() != cty.String || asString(m) == "" {

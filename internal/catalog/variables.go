@@ -15,6 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"github.com/mcpcat-dev/mcpcat/internal/addr"
 	"github.com/mcpcat-dev/mcpcat/internal/diag"
 )
 
@@ -292,6 +293,11 @@ func (l *loader) insideDir(file string) bool {
 func (l *loader) varFlag(v VarSource) {
 	x := l.variables[v.Name]
 	if x == nil {
+		// A secret whose name was forgotten may hold a "=", too.
+		if !addr.ValidLabel(v.Name) || strings.Trim(v.Value, "=") == "" && v.Value != "" {
+			l.add(diag.Errorf("variable.undeclared", "Variable not declared", "-var gives a value to what is no name, so it is not shown. Write -var 'NAME=VALUE'."))
+			return
+		}
 		l.add(diag.Errorf("variable.undeclared", "Variable not declared", "-var names %s, which the catalog does not declare.%s", diag.Quote(v.Name, maxShownWord), suggest(v.Name, keys(l.variables), nil)))
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,12 +18,14 @@ import (
 )
 
 // A command of a canary's tour. In its arguments SERVER stands for the label of a server, and
-// TARGET for what discover is told to find it.
+// TARGET for what discover is told to find it, ␣ for a blank within one of them.
 type command struct {
 	args  string
 	stdin string
 	// vars says that the command reads the catalog and takes the flags that set variables.
 	vars bool
+	// process runs it in a process of its own, which completion needs.
+	process bool
 }
 
 // canaryCommands are all commands in their forms of output, in an order in which each finds what it needs. A command that is
@@ -61,47 +65,52 @@ var canaryCommands = []command{
 	{args: "version"},
 	{args: "version -json"},
 	{args: "completion bash"},
+	{args: "completion zsh"},
+	{args: "completion fish"},
+	{args: "completion pwsh"},
 	{args: "plan -bad-flag", vars: true},
 	{args: "plan -var nothing=1", vars: true},
 	{args: "apply missing.mcpplan"},
-	{args: "client-config pilot", vars: true},
-	{args: "client-config -json pilot", vars: true},
-	{args: "import -dry-run agent.json"},
-	{args: "import -dry-run -json agent.json"},
-	{args: "console -e 1+1", vars: true},
-	{args: "console -json -e server.SERVER", vars: true},
-	{args: "schema plan"},
-	{args: "schema -json language"},
-	{args: "__complete fish -- call -"},
-	{args: "__complete fish -- call server."},
-	{args: "__complete fish -- lock show server."},
+	{args: "console " + expressions, vars: true},
+	{args: "console -json " + expressions, vars: true},
+	{args: "console", vars: true, stdin: strings.ReplaceAll(expressions, "-e ", "\n") + "\n"},
+	{args: "schema"},
+	{args: "schema -json plan"},
+	{args: "schema language"},
+	{args: "--generate-shell-completion", process: true},
+	{args: "call --generate-shell-completion", process: true},
+	{args: "call server. --generate-shell-completion", process: true},
+	{args: "lock show --generate-shell-completion", process: true},
 }
+
+// expressions are what a person may ask the console to get at a secret. Those that a catalog lacks the names for are errors.
+const expressions = `-e var.token -e local.key -e "x${var.token}" -e [var.token] -e {(var.token)="x"} -e {x=1}[var.token] -e var.token=="x" -e can(regex("x",var.token)) ` +
+	`-e try(var.token,"x") -e strlen(var.token) -e jsondecode(var.token) -e var.token.x -e var.token+1 -e tonumber(var.token) -e urlencode(var.token) -e sha256(var.token) ` +
+	`-e env("KEY") -e secret_file("token.key") -e server.SERVER -e server.SERVER.tool.berth -e var.pair -e [for␣x␣in␣var.all:x]`
 
 // TestEveryCommandHasACanary: a command that comes later is not forgotten.
 func TestEveryCommandHasACanary(t *testing.T) {
-	p := emptyPlace(t)
-	seen := 0
+	p, n := emptyPlace(t), 0
 	var walk func(above string)
 	walk = func(above string) {
-		_, out := p.run(append(append([]string{"__complete", "fish", "--"}, strings.Fields(above)...), "")...)
-		for line := range strings.Lines(out) {
-			name, _, ok := strings.Cut(strings.TrimSpace(line), "\t")
-			if !ok {
-				continue
+		_, help := p.run(strings.Fields(above + " -help")...)
+		_, list, _ := strings.Cut(help, "\nCOMMANDS:\n")
+		for line := range strings.Lines(list) {
+			name := strings.Fields(line)
+			if len(name) == 0 {
+				break
 			}
-			seen++
-			path := strings.TrimSpace(above + " " + name)
+			n++
+			path := strings.TrimSpace(above + " " + name[0])
 			if !slices.ContainsFunc(canaryCommands, func(c command) bool { return strings.HasPrefix(c.args+" ", path+" ") }) {
 				t.Errorf("mcpcat %s: add to canaryCommands how it is run, in each form of its output, so that it is looked through for secrets", path)
 			}
-			if above == "" && name != "schema" { // what follows it are no commands
-				walk(path)
-			}
+			walk(path)
 		}
 	}
 	walk("")
-	if seen < 10 {
-		t.Errorf("saw %d commands, want all", seen)
+	if n < 15 {
+		t.Errorf("only %d commands found", n)
 	}
 }
 
@@ -110,7 +119,6 @@ func TestEveryCommandHasACanary(t *testing.T) {
 func (p *echoPlace) everyCommand(server string, flags []string, skip func(command) bool) {
 	p.t.Helper()
 	p.file("tool.said", goodTool)
-	p.file("agent.json", `{"mcpServers":{"x":{"command":"x"}}}`)
 	target := p.targets[server]
 	if target == "" {
 		target = "http://127.0.0.1:9/mcp" // nobody is there
@@ -120,17 +128,41 @@ func (p *echoPlace) everyCommand(server string, flags []string, skip func(comman
 			continue
 		}
 		args := strings.Fields(strings.NewReplacer("SERVER", server, "TARGET", target).Replace(c.args))
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "␣", " ")
+		}
 		if c.vars {
 			args = append(args, flags...)
+		}
+		if c.process {
+			p.process(args...)
+			continue
 		}
 		args = append([]string{"-log-level=trace", "-log-format=" + []string{"text", "json"}[i%2]}, args...)
 		stdin := p.stdin
 		if c.stdin != "" {
-			p.stdin = strings.ReplaceAll(c.stdin, "SERVER", server)
+			p.stdin = strings.NewReplacer("SERVER", server, "␣", " ").Replace(c.stdin)
 		}
 		p.run(args...)
 		p.stdin = stdin
 	}
+}
+
+// process runs a command in a process of its own.
+func (p *echoPlace) process(args ...string) {
+	p.t.Helper()
+	c := exec.Command("mcpcat", args...)
+	c.Dir, c.Env = p.dir, append(os.Environ(), "XDG_STATE_HOME="+p.state())
+	for name, value := range p.env {
+		if !strings.ContainsRune(value, 0) {
+			c.Env = append(c.Env, name+"="+value)
+		}
+	}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		p.t.Errorf("mcpcat %q: %v: %s", args, err, out)
+	}
+	p.out.Write(out)
 }
 
 // tour runs commands against one server: those that ask it, and one for each kind of output and file. A long one runs all
