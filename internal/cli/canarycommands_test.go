@@ -2,11 +2,14 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,6 +60,14 @@ var canaryCommands = []command{
 	{args: "serve -stdio -agent=nobody", vars: true},
 	{args: "fmt -check -diff"},
 	{args: "fmt -check -json"},
+	{args: "client-config pilot", vars: true},
+	{args: "client-config -json -format=vscode pilot", vars: true},
+	{args: "client-config nobody", vars: true},
+	{args: "import -dry-run client.json", vars: true},
+	{args: "import -dry-run -json client.json", vars: true},
+	{args: "import -out=imported client.json"},
+	{args: "import -json -out=imported-too -format=mcp client.json"},
+	{args: "import -dry-run broken.json", vars: true},
 	{args: "discover TARGET"},
 	{args: "discover -json TARGET"},
 	{args: "discover -hcl TARGET"},
@@ -114,11 +125,38 @@ func TestEveryCommandHasACanary(t *testing.T) {
 	}
 }
 
+// clientConfig is the config of an agent program that has a secret in every place where people write one.
+func clientConfig(secret string) string {
+	s := secret
+	config := map[string]any{"mcpServers": map[string]any{
+		"environment": map[string]any{"command": "x", "env": map[string]string{"API_KEY": s, "PLAIN": s, "BOTH": "a " + s}},
+		"headers":     map[string]any{"type": "http", "url": "https://a.example/mcp", "headers": map[string]string{"Authorization": "Bearer " + s, "X-Key": s}},
+		"default":     map[string]any{"command": "x", "env": map[string]string{"KEY": "${KEY:-" + s + "}"}},
+		"member":      map[string]any{"command": "x", "token": s, "auth": map[string]string{"token": s}},
+		"query":       map[string]any{"type": "http", "url": "https://a.example/mcp?api_key=" + url.QueryEscape(s)},
+		"user":        map[string]any{"type": "http", "url": "https://me:" + url.QueryEscape(s) + "@a.example/mcp"},
+		"arguments":   map[string]any{"command": "x", "args": []string{"--token", s, "--api-key=" + s}},
+	}, "inputs": []any{map[string]any{"type": "promptString", "id": "key", "default": s}}}
+	text, err := json.Marshal(config)
+	if err != nil {
+		panic(err) // texts
+	}
+	return string(text)
+}
+
 // everyCommand runs all commands with a trace, with flags added to those that read the catalog. Skip, if given, leaves some
 // out.
 func (p *echoPlace) everyCommand(server string, flags []string, skip func(command) bool) {
 	p.t.Helper()
 	p.file("tool.said", goodTool)
+	client := clientConfig(p.secret)
+	p.file("client.json", client)
+	p.file("broken.json", client[:len(client)-20])
+	for _, dir := range []string{"imported", "imported-too"} {
+		if err := os.MkdirAll(filepath.Join(p.dir, dir), 0o700); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 	target := p.targets[server]
 	if target == "" {
 		target = "http://127.0.0.1:9/mcp" // nobody is there

@@ -177,7 +177,7 @@ func TestSecretPlaces(t *testing.T) {
 			t.Parallel()
 			token := newCanaries(t, map[string]string{"token": s.odd})["token"]
 			p := emptyPlace(t)
-			p.other = t.TempDir()
+			p.other, p.secret = t.TempDir(), token
 			server, flags, repeat, sent := s.catalogOf(p, token)
 			if s.place != "" && !catalog.Supports(strings.Fields(s.place)...) {
 				if code, out := p.run("validate", "-json"); code != 1 || !strings.Contains(out, `"catalog.unsupported"`) {
@@ -191,6 +191,11 @@ func TestSecretPlaces(t *testing.T) {
 			repeat()
 			input := slices.Contains(flags, "-var-file=-")
 			p.everyCommand(server, flags, func(c command) bool { return input && strings.HasPrefix(c.args, "serve -stdio") })
+			for _, dir := range []string{"imported", "imported-too"} {
+				if text, err := os.ReadFile(filepath.Join(p.dir, dir, "imported.catalog.hcl")); err != nil || !strings.Contains(string(text), `server "headers"`) {
+					t.Errorf("import wrote %v %s", err, text)
+				}
+			}
 			values := map[string][]byte{"the secret": []byte(token)}
 			want := token
 			if s.sent != nil {

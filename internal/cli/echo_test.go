@@ -140,6 +140,7 @@ func echoing(place, said, method, id string) string {
 type echoPlace struct {
 	t       *testing.T
 	dir     string
+	secret  string // what else to write where secrets are, "" for nothing
 	other   string // a directory for the test's own files, "" for none
 	env     map[string]string
 	stdin   string
