@@ -231,7 +231,7 @@ func (p *echoPlace) listen(server string) {
 	go func() {
 		defer close(ended)
 		defer w.Close()
-		cli.Main(ctx, []string{"serve", "-listen=127.0.0.1:0", "-agent=pilot", "-log-level=debug", "-drain=1s"}, &term.Process{
+		cli.Main(ctx, []string{"serve", "-listen=127.0.0.1:0", "-agent=pilot", "-log-level=trace", "-drain=1s"}, &term.Process{
 			Stdin: strings.NewReader(""), Stdout: w, Stderr: w, Dir: p.dir, State: p.state(), Lookup: p.lookup,
 		})
 	}()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"unicode/utf8"
 
 	cli "github.com/urfave/cli/v3"
 
@@ -94,6 +95,32 @@ func (a *app) logger(level slog.Level) *slog.Logger {
 
 // logs reports whether the log says what a progress would say as well.
 func (a *app) logs() bool { return a.log.Enabled(context.Background(), slog.LevelDebug) }
+
+// maxTraced is how much of a message of an agent a trace shows, as upstream does of a server's.
+const maxTraced = 4 << 10
+
+// traceAgent logs the messages of an agent and those to it, redacted whole, then cut, then escaped.
+func (a *app) traceAgent(log *slog.Logger, agent string) func(sent bool, message []byte) {
+	ctx := context.Background()
+	if !log.Enabled(ctx, upstream.LevelTrace) {
+		return nil
+	}
+	return func(sent bool, message []byte) {
+		what := "received"
+		if sent {
+			what = "sent"
+		}
+		text, more := a.hidden.shown.Redact(message), ""
+		if len(text) > maxTraced {
+			n := maxTraced
+			for n > 0 && !utf8.RuneStart(text[n]) {
+				n--
+			}
+			text, more = text[:n], "…"
+		}
+		log.LogAttrs(ctx, upstream.LevelTrace, what, slog.String("agent", agent), slog.Int("size", len(message)), slog.String("text", diag.Escape(string(text))+more))
+	}
+}
 
 // lineWriter writes whole log records through the writer that hides secrets, and lets go of what that keeps back.
 type lineWriter struct{ a *app }

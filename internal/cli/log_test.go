@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,6 +90,13 @@ func TestTrace(t *testing.T) {
 				}
 			}
 		}
+		if tt.stdin != "" {
+			for way, text := range map[string]string{"received": strings.TrimSpace(tt.stdin), "sent": strings.TrimSpace(out)} {
+				if !has(records, map[string]any{"level": "TRACE", "msg": way, "agent": "pilot", "text": text, "size": float64(len(text))}) {
+					t.Errorf("%s: no record of what the agent has %s in\n%s", name, way, log)
+				}
+			}
+		}
 		switch {
 		case tt.server == "server.depot":
 			if !has(records, map[string]any{"level": "DEBUG", "msg": "start", "server": tt.server}) || !has(records, map[string]any{"level": "DEBUG", "msg": "exit", "server": tt.server}) ||
@@ -144,5 +152,40 @@ func TestTrace(t *testing.T) {
 		if code, _, log := p.streams(tt.args...); code != 1 || !strings.Contains(strings.Join(strings.Fields(log), " "), tt.want) {
 			t.Errorf("%q with MCPCAT_LOG=%s: exit %d: %s", tt.args, tt.env, code, log)
 		}
+	}
+}
+
+// TestTraceOfAnAgentIsBounded: what an agent says is cut at 4 KiB, and a secret at the cut leaves nothing of itself.
+func TestTraceOfAnAgentIsBounded(t *testing.T) {
+	const bound = 4 << 10
+	token, said := echoed["plain"], "nothing"
+	p := newEchoPlace(t, token, fmt.Sprintf(httpBlock, echoServer(t, "", &said, nil), bearer))
+	p.file("agent.catalog.hcl", "agent \"pilot\" {\n  tools = [server.office]\n}\n")
+	p.pinned()
+	traced := func(pad int) string {
+		t.Helper()
+		p.stdin = `{"jsonrpc":"2.0","id":1,"method":"x","params":{"x":"` + strings.Repeat("p", pad) + token + "\"}}\n"
+		_, _, log := p.streams("serve", "-stdio", "-agent=pilot", "-log-level=trace", "-log-format=json")
+		for _, r := range logged(t, log) {
+			if r["msg"] == "received" && r["agent"] == "pilot" {
+				if piece := pieceIn([]byte(log), token); piece != "" {
+					t.Fatalf("behind %d bytes %q is in %.300s", pad, piece, log)
+				}
+				return r["text"].(string)
+			}
+		}
+		t.Fatalf("no record in %s", log)
+		return ""
+	}
+	if got := traced(100); !strings.HasSuffix(got, `p(sensitive)"}}`) {
+		t.Errorf("a short message is traced as %s", got)
+	}
+	for pad := bound - 100; pad < bound; pad += 3 {
+		if got := traced(pad); len(got) > bound+len("…") {
+			t.Errorf("%d bytes are shown", len(got))
+		}
+	}
+	if got := traced(bound); !strings.HasSuffix(got, "ppp…") || len(got) != bound+len("…") {
+		t.Errorf("a long message is traced as …%s", got[len(got)-20:])
 	}
 }

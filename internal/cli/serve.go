@@ -92,7 +92,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return fail(exitFailed, openDiagnostic(err, cat, f.agent))
 	}
 	defer g.Close()
-	o := proxy.Options{Gate: g, Version: version, Logger: logger}
+	o := proxy.Options{Gate: g, Version: version, Logger: logger, Trace: a.traceAgent(logger, f.agent)}
 	if listener != nil {
 		o.Hosts = proxy.LoopbackHosts
 	}

@@ -97,6 +97,9 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if s.opts.Trace != nil {
+		s.opts.Trace(false, body.bytes)
+	}
 	m, id, f := read(body.bytes)
 	if f != nil {
 		s.fail(w, id, f)
@@ -144,6 +147,9 @@ func (s *Server) fail(w http.ResponseWriter, id jsonrpc.ID, f *fault) {
 }
 
 func (s *Server) write(w http.ResponseWriter, status int, body []byte) {
+	if s.opts.Trace != nil {
+		s.opts.Trace(true, body)
+	}
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h.Set("Content-Length", strconv.Itoa(len(body)))

@@ -51,6 +51,9 @@ type Options struct {
 	Version string
 	// Logger receives what happens, without arguments and results. Nil discards it.
 	Logger *slog.Logger
+	// Trace, if set, is given every message of the agent and every one to it. It is called by several goroutines, each of which
+	// waits for it, and must neither keep nor change the bytes.
+	Trace func(sent bool, message []byte)
 	// MaxCalls is how many tools/call run at a time; further ones are answered with a tool error. 0 is 256.
 	MaxCalls int
 	// Origins are the values of the header Origin that HTTP requests may have, compared exactly. A request without the

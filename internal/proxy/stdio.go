@@ -116,6 +116,9 @@ func (c *connection) loop(ctx context.Context, lines <-chan line) error {
 
 // take handles one line.
 func (c *connection) take(ctx context.Context, text []byte) {
+	if c.server.opts.Trace != nil {
+		c.server.opts.Trace(false, text)
+	}
 	m, id, f := read(text)
 	if f != nil {
 		c.fail(id, f)
@@ -218,6 +221,9 @@ func (c *connection) fail(id jsonrpc.ID, f *fault) { c.send(jsonrpc.AppendError(
 // send writes one line. A message that came from a server over HTTP may hold line ends between its tokens; in strings there
 // are none.
 func (c *connection) send(message []byte) {
+	if c.server.opts.Trace != nil {
+		c.server.opts.Trace(true, message)
+	}
 	for i, b := range message {
 		if b == '\n' || b == '\r' {
 			message[i] = ' '
