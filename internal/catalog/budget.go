@@ -29,6 +29,11 @@ type budget struct {
 	topCost, topSteps int
 }
 
+// newBudget is what one catalog may use, or one expression of the console.
+func newBudget() *budget {
+	return &budget{steps: maxSteps, bytes: maxWorkBytes, matching: maxMatching}
+}
+
 // metered evaluates an expression at the expense of a budget. The embedded expression makes it a node of the syntax
 // tree.
 type metered struct {
@@ -44,7 +49,7 @@ func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return cty.DynamicVal, m.exhausted()
 	}
 	v, diags := m.Expression.Value(ctx)
-	if !diags.HasErrors() && !m.b.spend(workOf(v)) || m.b.steps < 0 || m.b.bytes < 0 { // try and can hide errors
+	if good := !diags.HasErrors(); good && (!m.b.spend(workOf(v)) || m.b.matching < 0) || m.b.steps < 0 || m.b.bytes < 0 { // try and can hide errors
 		return cty.DynamicVal, m.exhausted()
 	}
 	return v, diags

@@ -69,7 +69,17 @@ func (l *loader) walk(e hclsyntax.Expression, w where, servers bool, visit func(
 			v.bind(f.ValVar, f)
 		}
 	})
-	nodes(e, func(n hclsyntax.Node) { visit(v, n) })
+	nodes(e, func(n hclsyntax.Node) {
+		switch n := n.(type) {
+		case *hclsyntax.ObjectConsExpr:
+			v.u.ok = v.l.distinctKeys(n, w) && v.u.ok
+		case *hclsyntax.IndexExpr:
+			if t, ok := n.Collection.(*hclsyntax.ScopeTraversalExpr); ok {
+				v.indexed = append(v.indexed, t.Traversal.SourceRange())
+			}
+		}
+		visit(v, n)
+	})
 	u := v.u
 	for _, s := range []*[]string{&u.vars, &u.locals, &u.servers, &u.toolsets, &u.policies, &u.env, &u.secrets} {
 		slices.Sort(*s)
@@ -97,11 +107,44 @@ type useWalker struct {
 	bound   map[string]bool                   // variables of for expressions
 	over    map[string][]hclsyntax.Expression // what they run over
 	more    []string                          // functions beside those of the catalog
+	indexed []hcl.Range                       // references of which an element is chosen by a computed name
 }
 
 func (v *useWalker) fail(r hcl.Range, code, summary, format string, args ...any) {
 	v.u.ok = false
 	v.l.fail(code, summary, r, v.w, format, args...)
+}
+
+// distinctKeys reports a key that is written out twice in an object: the HCL library takes the last one quietly.
+func (l *loader) distinctKeys(o *hclsyntax.ObjectConsExpr, w where) bool {
+	good := true
+	first := map[string]hcl.Range{}
+	for _, item := range o.Items {
+		key, ok := writtenKey(item.KeyExpr)
+		if !ok {
+			continue
+		}
+		r := item.KeyExpr.Range()
+		if earlier, twice := first[key]; twice {
+			good = false // the key is not shown: the object may be the value of a secret
+			l.fail("catalog.duplicate", "Key written twice", r, w, "This key was already written at %s. Keep one of the two.", place(earlier))
+			continue
+		}
+		first[key] = r
+	}
+	return good
+}
+
+// writtenKey is the key of an object that is a name or a text without interpolation.
+func writtenKey(e hclsyntax.Expression) (string, bool) {
+	k, ok := e.(*hclsyntax.ObjectConsKeyExpr)
+	if !ok {
+		return "", false
+	}
+	if name := hcl.ExprAsKeyword(k.Wrapped); name != "" && !k.ForceNonLiteral {
+		return name, true
+	}
+	return literalText(k.Wrapped)
 }
 
 func (v *useWalker) bind(name string, f *hclsyntax.ForExpr) {

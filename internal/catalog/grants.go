@@ -129,6 +129,11 @@ func (g *grants) wrong(e cty.Value, at hcl.Range, i int, want string) {
 		hint = " Write the reference without quotes."
 	case !e.IsNull() && isSequence(e.Type()):
 		hint = " Join lists with concat(…)."
+	case !e.IsNull() && e.Type().IsObjectType() && e.Type().HasAttribute(patternAttribute):
+		g.l.fail("catalog.reference", "Patterns cannot be referred to", at, g.c.w, "%s[%d] is a pattern, and what it matches is not known before the server is asked. Refer to the whole server for everything.", g.name, i)
+		return
+	case !e.IsNull() && e.Type().IsObjectType():
+		hint = " For everything of a server write server.LABEL, for one item server.LABEL.tool.NAME."
 	}
 	if address, ok := addressOf(e); ok {
 		g.l.fail("catalog.reference", "Wrong kind of reference", at, g.c.w, "%s[%d] refers to %s, want %s.", g.name, i, diag.Escape(cutText(address, 256)), want)
@@ -190,10 +195,13 @@ func (l *loader) serversOf(e cty.Value) []addr.Server {
 		}
 		return []addr.Server{s}
 	}
-	if e.IsNull() || !e.IsKnown() || !e.Type().IsObjectType() {
+	if e != cty.NilVal && e.Type().Equals(noInstances.Type()) && !e.IsNull() {
+		return []addr.Server{} // no server, and no mistake
+	}
+	if e.IsNull() || !e.IsKnown() || !e.Type().IsObjectType() || e.LengthInt() == 0 {
 		return nil
 	}
-	out := []addr.Server{} // an empty for_each is no server, and no mistake
+	var out []addr.Server
 	for it := e.ElementIterator(); it.Next(); {
 		_, x := it.Element()
 		address, ok := addressOf(x)

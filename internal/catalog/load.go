@@ -119,7 +119,7 @@ func newLoader(o Options) *loader {
 		toolsets:  map[string]*toolsetNode{},
 		literals:  map[hcl.Range]bool{},
 		texts:     map[string]textFile{}, secretTexts: map[string]textFile{},
-		budget: &budget{steps: maxSteps, bytes: maxWorkBytes, matching: maxMatching},
+		budget: newBudget(),
 	}
 	l.funcs = l.functions()
 	return l
@@ -129,6 +129,7 @@ func newLoader(o Options) *loader {
 type where struct {
 	context, address string
 	each             *each
+	looking          bool // the console, where nothing is decided
 	checking         bool // the condition of a variable: it may look at values before they are known to be good
 	policies         bool // policies are values, for whoever asks what they say
 }

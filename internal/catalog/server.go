@@ -208,12 +208,18 @@ func (n *serverNode) scope() cty.Value {
 	if !n.forEach {
 		return n.instances[0].scope()
 	}
+	if len(n.instances) == 0 {
+		return noInstances
+	}
 	all := map[string]cty.Value{}
 	for _, i := range n.instances {
 		all[i.Addr.Key] = i.scope()
 	}
 	return cty.ObjectVal(all)
 }
+
+// noInstances is server.LABEL of an empty for_each: a map, so that it is told from an object that is empty by mistake.
+var noInstances = cty.MapValEmpty(cty.DynamicPseudoType)
 
 func (i *instance) scope() cty.Value {
 	out := map[string]cty.Value{"address": cty.StringVal(i.Addr.String()), "label": cty.StringVal(i.Addr.Label)}
@@ -222,6 +228,12 @@ func (i *instance) scope() cty.Value {
 	}
 	for _, kind := range kinds {
 		items := map[string]cty.Value{}
+		for _, p := range i.Patterns {
+			if p.Kind == kind {
+				// What it matches is not known. Whoever takes all of a kind must not take less without noticing.
+				items[p.Text] = cty.ObjectVal(map[string]cty.Value{patternAttribute: cty.StringVal(p.Text)})
+			}
+		}
 		for _, name := range i.declared(kind) {
 			items[name] = cty.ObjectVal(map[string]cty.Value{
 				"address": cty.StringVal(addr.Item{Server: i.Addr, Kind: kind, Name: name}.String()), "name": cty.StringVal(name),
@@ -231,6 +243,9 @@ func (i *instance) scope() cty.Value {
 	}
 	return cty.ObjectVal(out)
 }
+
+// patternAttribute is what the object of a pattern has in place of an address.
+const patternAttribute = "pattern"
 
 // kinds are the kinds of items, in the order in which they are listed.
 var kinds = []addr.Kind{addr.Tool, addr.Prompt, addr.Resource, addr.ResourceTemplate}
@@ -345,7 +360,14 @@ func firstOr(list []string, fallback string) string {
 func (v *useWalker) item(i *instance, kind addr.Kind, rest hcl.Traversal, r hcl.Range) {
 	name, ok := stepName(rest, 1)
 	names := i.declared(kind)
-	if !ok || slices.Contains(names, name) {
+	if !ok {
+		if j := slices.IndexFunc(i.Patterns, func(p Pattern) bool { return p.Kind == kind }); j >= 0 && !v.w.looking && !slices.Contains(v.indexed, r) {
+			v.fail(r, "catalog.reference", "Patterns cannot be referred to", "%s has the pattern %s, and what it matches is not known before the server is asked. Write %s for everything, or name single ones.",
+				i.Addr, diag.Quote(i.Patterns[j].Text, 128), i.Addr)
+		}
+		return
+	}
+	if slices.Contains(names, name) {
 		return
 	}
 	hint := fmt.Sprintf(" Add it to the %s of %s.", listName(kind), i.Addr)

@@ -40,7 +40,7 @@ func Open(o Options) (*Session, diag.List) {
 func (s *Session) Evaluate(from string, line int, text string) (Value, diag.List) {
 	l := s.l
 	l.diags, l.errors, l.dropped = nil, 0, 0
-	l.budget = &budget{steps: maxSteps, bytes: maxWorkBytes}
+	l.budget = newBudget()
 	l.texts, l.named = map[string]textFile{}, nil // files are read again, and what was read counts to no digest any more
 	defer delete(l.sources, from)
 	v, ok := l.evaluateText(from, line, text)
@@ -81,7 +81,7 @@ func (l *loader) evaluateText(from string, line int, text string) (Value, bool) 
 		l.addHCL(diags, where{}, nil, false)
 		return Value{}, false
 	}
-	w := where{policies: true}
+	w := where{policies: true, looking: true}
 	u := l.uses(e, w, true)
 	switch {
 	case !u.ok:

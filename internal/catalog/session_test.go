@@ -108,7 +108,7 @@ func TestEvaluate(t *testing.T) {
 		{`server.github`, `server.github`, `{"address":"server.github"}`},
 		{`server.wiki`, `{ eu = server.wiki["eu"], us = server.wiki["us"] }`, `{"eu":{"address":"server.wiki[\"eu\"]"},"us":{"address":"server.wiki[\"us\"]"}}`},
 		{`server.wiki["eu"].tool.search`, `server.wiki["eu"].tool.search`, `{"address":"server.wiki[\"eu\"].tool.search"}`},
-		{`server.github.tool`, "{\n  \"admin.list\" = server.github.tool[\"admin.list\"]\n  get_issue    = server.github.tool.get_issue\n}", ""},
+		{`server.github.tool`, "{\n  \"admin.list\" = server.github.tool[\"admin.list\"]\n  get_issue    = server.github.tool.get_issue\n  \"list_*\"     = { pattern = \"list_*\" }\n}", ""},
 		{`server.github.tool.get_issue.name`, `"get_issue"`, `"get_issue"`},
 		{`[for s in server.wiki : s.tool.search]`, `[server.wiki["eu"].tool.search, server.wiki["us"].tool.search]`, ""},
 		{`keys(server.github.prompt)`, `["triage"]`, `["triage"]`},

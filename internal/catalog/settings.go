@@ -82,14 +82,20 @@ func (l *loader) literalString(a *hclsyntax.Attribute, w where) (string, bool) {
 // literal evaluates an expression that may neither refer to anything nor call a function.
 func (l *loader) literal(what string, e hclsyntax.Expression, w where) (cty.Value, bool) {
 	var bad hclsyntax.Node
+	good := true
 	nodes(e, func(n hclsyntax.Node) {
-		switch n.(type) {
+		switch n := n.(type) {
+		case *hclsyntax.ObjectConsExpr:
+			good = l.distinctKeys(n, w) && good
 		case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr:
 			if bad == nil {
 				bad = n
 			}
 		}
 	})
+	if !good {
+		return cty.NilVal, false
+	}
 	if bad != nil {
 		l.fail("catalog.reference", "Plain value needed", bad.Range(), w, "%s must be written out: no references and no functions. A text needs quotes.", what)
 		return cty.NilVal, false

@@ -103,15 +103,21 @@ func (c *contents) literalBool(name string, fallback bool) bool {
 // does not meter what it does.
 func (l *loader) declareType(x *variable, e hclsyntax.Expression) {
 	var bad hclsyntax.Node
+	before := l.errors
 	nodes(e, func(n hclsyntax.Node) {
-		switch n.(type) {
+		switch n := n.(type) {
+		case *hclsyntax.ObjectConsExpr:
+			l.distinctKeys(n, x.w)
 		case *hclsyntax.ForExpr, *hclsyntax.BinaryOpExpr, *hclsyntax.ConditionalExpr, *hclsyntax.SplatExpr:
 			if bad == nil {
 				bad = n
 			}
 		}
 	})
-	if bad != nil {
+	switch {
+	case l.errors > before:
+		return
+	case bad != nil:
 		l.fail("catalog.reference", "Plain value needed", bad.Range(), x.w, "A type is written out, and so are the defaults in it: nothing is computed.")
 		return
 	}
