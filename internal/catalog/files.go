@@ -67,6 +67,7 @@ func (l *loader) files() (catalogs, values []*source) {
 	for _, f := range l.opts.Unsaved {
 		catalogNames = append(catalogNames, f.Name)
 	}
+	l.warnUnread(entries)
 	slices.Sort(catalogNames)
 	catalogNames = slices.Compact(catalogNames)
 	slices.Sort(valueNames)
@@ -114,6 +115,30 @@ func fileKind(name string) (catalogFile, values bool) {
 		return true, false
 	}
 	return false, name == firstValues || strings.HasSuffix(name, ".auto.vars.hcl")
+}
+
+// warnUnread names files that look like a part of the catalog and are not read. Files of values for -var-file are not among
+// them.
+func (l *loader) warnUnread(entries []fs.DirEntry) {
+	var unread []string
+	for _, e := range entries {
+		name := e.Name()
+		lower := strings.ToLower(name)
+		switch catalogFile, values := fileKind(lower); {
+		case IsFile(name), e.IsDir(), strings.HasPrefix(name, "."), strings.HasPrefix(name, "#"):
+		case catalogFile, values, lower == "auto.vars.hcl", strings.HasSuffix(lower, ".hcl") && !strings.HasSuffix(lower, ".vars.hcl"):
+			unread = append(unread, diag.Quote(name, 128))
+		}
+	}
+	if len(unread) == 0 {
+		return
+	}
+	more := ""
+	if n := len(unread) - 5; n > 0 {
+		unread, more = unread[:5], fmt.Sprintf(" and %d more", n)
+	}
+	l.add(diag.Warningf("catalog.unread", "Files beside the catalog are not read",
+		"Not read: %s%s. A catalog is catalog.hcl and the files whose names end in .catalog.hcl, values are in catalog.vars.hcl and *.auto.vars.hcl, all in lower case. Rename what belongs to it.", strings.Join(unread, ", "), more))
 }
 
 // reason strips the path from an error of the os package.

@@ -77,19 +77,21 @@ func oncePerPlace(list diag.List) diag.List {
 }
 
 type loader struct {
-	opts      Options
-	cat       *Catalog
-	diags     diag.List
-	errors    int                // reported so far, left out ones included
-	dropped   int                // diagnostics beyond what is kept
-	sources   map[string]*source // by name, for snippets and references
-	partial   []*source          // with syntax errors; body holds what could be read
-	settings  *hclsyntax.Block
-	policies  []*hclsyntax.Block
-	variables map[string]*variable
-	locals    map[string]*local
-	order     []*variable // as declared
-	servers   map[string]*serverNode
+	opts     Options
+	cat      *Catalog
+	diags    diag.List
+	errors   int                // reported so far, left out ones included
+	dropped  int                // diagnostics beyond what is kept
+	sources  map[string]*source // by name, for snippets and references
+	partial  []*source          // with syntax errors; body holds what could be read
+	settings *hclsyntax.Block
+	policies []*hclsyntax.Block
+	// agentNames are those that are declared.
+	agentNames []string
+	variables  map[string]*variable
+	locals     map[string]*local
+	order      []*variable // as declared
+	servers    map[string]*serverNode
 	// serverOrder are their labels as declared.
 	serverOrder []string
 	toolsets    map[string]*toolsetNode
@@ -151,6 +153,9 @@ func (l *loader) load() {
 
 	blocks := l.blocks(catalogs)
 	l.policies = blocks["policy"]
+	for _, b := range blocks["agent"] {
+		l.agentNames = append(l.agentNames, b.Labels[0])
+	}
 	before := l.errors
 	for _, b := range blocks["variable"] {
 		l.declareVariable(b)
@@ -193,6 +198,7 @@ func (l *loader) load() {
 		}
 	}
 	l.checkServerNames()
+	l.checkPoliciesUsed()
 	l.readMoved(blocks["moved"], blocks["removed"])
 	for _, name := range keys(l.toolsets) {
 		l.readToolset(l.toolsets[name])

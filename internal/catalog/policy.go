@@ -76,6 +76,42 @@ func (l *loader) readPolicies(blocks []*hclsyntax.Block) {
 	slices.SortFunc(l.cat.Policies, func(a, b *Policy) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// checkPoliciesUsed warns of policies that judge nothing: nobody names them, nor a policy that extends them and is named.
+func (l *loader) checkPoliciesUsed() {
+	named := map[string]*Policy{}
+	for _, p := range l.cat.Policies {
+		named[p.Name] = p
+	}
+	used := map[string]bool{}
+	use := func(name string) {
+		for name != "" && !used[name] {
+			used[name] = true
+			if p := named[name]; p != nil {
+				name = p.Extends
+			} else {
+				return
+			}
+		}
+	}
+	use(DefaultPolicy)
+	for _, s := range l.cat.Servers {
+		use(s.Policy)
+		for _, t := range s.Tools {
+			use(t.Policy)
+		}
+	}
+	for _, b := range l.policies {
+		if name := b.Labels[0]; !used[name] && named[name] != nil {
+			hint := ""
+			if nearest(name, []string{DefaultPolicy}) != "" {
+				hint = " Did you mean \"default\", the name of the policy that holds wherever no other is named?"
+			}
+			l.warn("catalog.unused", "Policy judges nothing", header(b), where{context: blockName(b)},
+				"No server and no tool names policy.%s, so it has no effect: write policy = policy.%s where it holds.%s", name, name, hint)
+		}
+	}
+}
+
 // readPolicy reads a policy and, before it, those that it extends. path are the names on the way to it.
 func (l *loader) readPolicy(nodes map[string]*policyNode, name string, path []string) *Policy {
 	n := nodes[name]

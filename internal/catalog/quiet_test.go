@@ -105,3 +105,64 @@ func TestExhaustedMatchingIsNotHidden(t *testing.T) {
 	}
 	refused(t, one(text+"}\n"+quietServer), "limits of steps and memory")
 }
+
+func TestRuleComparesWithWhatNeverIs(t *testing.T) {
+	policy := func(when string) string {
+		return quietServer + "agent \"bot\" {\n  tools = [server.files]\n}\npolicy \"default\" {\n  rule \"r\" {\n    when = " + when + "\n    decision = \"deny\"\n  }\n}\n"
+	}
+	for when, want := range map[string]string{
+		`change.action == "delete"`:                                  "change.action is never \"delete\"",
+		`"chnge" == (change.action)`:                                 `"change"?`,
+		`change.kind != "tools"`:                                     `"tool"?`,
+		`contains(["tool", "promt"], change.kind)`:                   `"prompt"?`,
+		`contains(change.classes, "tool_aded")`:                      `"tool_added"?`,
+		`anytrue([for c in change.classes : c == "input_widend"])`:   `Did you mean "input_widened"?`,
+		`change.classes[0] == "input_widend"`:                        `Did you mean "input_widened"?`,
+		`length(setintersection(change.classes, ["tool_aded"])) > 0`: `"tool_added"?`,
+	} {
+		refused(t, one(policy(when)), want)
+	}
+	for when, want := range map[string]string{
+		`contains(change.agents, "bto")`:                                 `"bot"?`,
+		`change.server.label == "file"`:                                  `"files"?`,
+		`contains(change.agents, "bot")`:                                 "",
+		`change.action == "add" && contains(["tool"], change.kind)`:      "",
+		`change.tool.name == "delete" || change.server.name == "nobody"`: "",
+	} {
+		c, list, text := load(t, one(policy(when)))
+		if c == nil || (want == "") != (len(list) == 0) || !strings.Contains(text, want) {
+			t.Errorf("%s: got %q, want a warning with %q", when, text, want)
+		}
+	}
+}
+
+func TestPolicyThatJudgesNothing(t *testing.T) {
+	text := strings.Replace(quietServer, "http {", "policy = policy.used\n  http {", 1) + `policy "defualt" {
+  on {
+    tool_added = "deny"
+  }
+}
+policy "base" {}
+policy "used" {
+  extends = policy.base
+}
+`
+	c, list, out := load(t, one(text))
+	if c == nil || len(list) != 1 || list[0].Code != "catalog.unused" || !strings.Contains(out, `Did you mean "default"`) {
+		t.Errorf("got %v", out)
+	}
+}
+
+func TestFilesBesideTheCatalogAreNamed(t *testing.T) {
+	files := one(quietServer)
+	for _, name := range []string{"policy.hcl", "Deny.Catalog.hcl", "auto.vars.hcl", "X.AUTO.VARS.HCL", "prod.vars.hcl", ".hidden.hcl", "notes.md", "catalog.hcl.example"} {
+		files[name] = "not HCL\n"
+	}
+	c, list, _ := load(t, files)
+	if c == nil || len(list) != 1 || list[0].Code != "catalog.unread" {
+		t.Fatalf("got %v", list)
+	}
+	if want := `"Deny.Catalog.hcl", "X.AUTO.VARS.HCL", "auto.vars.hcl", "policy.hcl".`; !strings.Contains(list[0].Detail, want) {
+		t.Errorf("got %s, want %s", list[0].Detail, want)
+	}
+}

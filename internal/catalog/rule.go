@@ -424,6 +424,7 @@ func (l *loader) expressionText(r hcl.Range) string {
 // ruleNode is node for an expression of a rule, in which change has a meaning and fewer functions exist.
 func (v *useWalker) ruleNode(n hclsyntax.Node) {
 	v.more = []string{"matches"}
+	v.compared(n)
 	switch n := n.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
 		switch root := n.Traversal.RootName(); {
