@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -149,5 +150,40 @@ agent "one" {
 	}
 	if y, none := x.Expand(func(addr.Server, addr.Kind) []string { return []string{"zzz"} }); y.Server(addr.Server{Label: "a"}) == nil || len(none) != 0 {
 		t.Errorf("a second expansion warns: %v", none)
+	}
+}
+
+// A server must not be able to fill a plan with warnings.
+func TestWarningsOfMatchesAreFew(t *testing.T) {
+	c := accepted(t, one(`server "files" {
+  http {
+    url = "https://files.example/mcp"
+  }
+  tools = ["*"]
+}
+
+agent "bot" {
+  tools = [server.files]
+}
+`))
+	var names []string
+	for i := range 3000 {
+		names = append(names, fmt.Sprintf("list.%d", i), strings.Repeat("x", 70)+strconv.Itoa(i), fmt.Sprintf("Get_%d", i), fmt.Sprintf("get_%d", i))
+	}
+	x, list := c.Expand(func(_ addr.Server, k addr.Kind) []string {
+		if k == addr.Tool {
+			return names
+		}
+		return nil
+	})
+	if len(x.Agents[0].Tools) != 0 {
+		t.Errorf("the agent has %d tools, want none", len(x.Agents[0].Tools))
+	}
+	text := ""
+	for _, d := range list {
+		text += d.Code + ": " + d.Detail + "\n"
+	}
+	if len(list) != 3*(maxWarned+1) || !strings.Contains(text, "name.changed: 2995 more that patterns match") {
+		t.Errorf("got %d warnings, want %d:\n%.2000s", len(list), 3*(maxWarned+1), text)
 	}
 }

@@ -50,6 +50,38 @@ func expose(cat *Catalog, a *Agent) diag.List {
 		}
 		slices.SortFunc(*list, func(x, y Exposed) int { return strings.Compare(x.Name, y.Name) })
 	}
+	return fewWarnings(out)
+}
+
+// maxWarned is how many matches of one entry of an agent are named that it does not get for one reason.
+const maxWarned = 5
+
+// fewWarnings keeps what a server can cause from growing with its list: the matches behind the first maxWarned are counted.
+func fewWarnings(list diag.List) diag.List {
+	type entry struct {
+		code string
+		at   diag.Range
+	}
+	count := map[entry]int{}
+	out := make(diag.List, 0, min(len(list), 64))
+	for _, d := range list {
+		e := entry{d.Code, *d.Range}
+		if d.Severity == diag.Warning {
+			if count[e]++; count[e] > maxWarned {
+				continue
+			}
+		}
+		out = append(out, d)
+	}
+	for _, d := range slices.Clone(out) {
+		e := entry{d.Code, *d.Range}
+		if n := count[e] - maxWarned; d.Severity == diag.Warning && n > 0 {
+			delete(count, e)
+			more := diag.Warningf(d.Code, d.Summary, "%d more that patterns match are left out for the same reason.", n).At(*d.Range)
+			more.Context = d.Context
+			out = append(out, more)
+		}
+	}
 	return out
 }
 
