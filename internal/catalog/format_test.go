@@ -255,6 +255,10 @@ func TestFormatRefuses(t *testing.T) {
 	if _, diags := Format("f.hcl", []byte(fits)); diags.HasErrors() {
 		t.Errorf("the depth just allowed: %v", diags)
 	}
+	largest := strings.Repeat("#\n", MaxFileBytes/2)
+	if out, diags := Format("f.hcl", []byte(largest)); diags.HasErrors() || string(out) != largest {
+		t.Errorf("the largest text: %v", diags)
+	}
 }
 
 // FuzzFormat wants every text to be refused, or to come out with the same tokens, lines and heredocs and to stay as it is
