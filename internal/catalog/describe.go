@@ -9,7 +9,7 @@ import (
 // Description says what a catalog of this version may hold, for programs that help to write one.
 type Description struct {
 	FileNames []string     `json:"file_names"` // patterns, as for IsFile
-	Blocks    []*BlockType `json:"blocks"`     // of Language, those that this version supports
+	Blocks    []*BlockType `json:"blocks"`     // of Language
 	Functions []Function   `json:"functions"`  // by name
 	Classes   []Class      `json:"classes"`
 }
@@ -31,7 +31,7 @@ type Parameter struct {
 func Describe() Description {
 	d := Description{
 		FileNames: []string{"catalog.hcl", "*.catalog.hcl", firstValues, "*.auto.vars.hcl"},
-		Blocks:    supported(Language()), Functions: []Function{}, Classes: Classes(),
+		Blocks:    Language(), Functions: []Function{}, Classes: Classes(),
 	}
 	l := &loader{budget: &budget{}}
 	functions := l.functions()
@@ -52,25 +52,6 @@ func parameter(p function.Parameter, repeated bool) Parameter {
 	out := Parameter{Name: p.Name, Type: "expression", Repeated: repeated}
 	if p.Type != customdecode.ExpressionClosureType && p.Type != customdecode.ExpressionType {
 		out.Type = typeexpr.TypeString(p.Type)
-	}
-	return out
-}
-
-// supported copies block types without what has no meaning yet.
-func supported(list []*BlockType) []*BlockType {
-	var out []*BlockType
-	for _, b := range list {
-		if b.later {
-			continue
-		}
-		c := *b
-		c.Arguments, c.Blocks = nil, supported(b.Blocks)
-		for _, a := range b.Arguments {
-			if !a.later {
-				c.Arguments = append(c.Arguments, a)
-			}
-		}
-		out = append(out, &c)
 	}
 	return out
 }

@@ -23,22 +23,10 @@ func TestExampleLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := writeFiles(t, one(string(text)))
-	env := map[string]string{"MCPCAT_VAR_github_token": "canary-g", "FILES_API_KEY": "canary-f"}
+	env := map[string]string{"MCPCAT_VAR_github_token": "canary-g", "FILES_API_KEY": "canary-f", "LEDGER_KEY": "canary-l", "CALENDAR_SECRET": "canary-c"}
 	c, list := Load(Options{Dir: dir, Version: "0.1.0", Lookup: func(n string) (string, bool) { v, ok := env[n]; return v, ok }})
 	if len(list) > 0 {
 		t.Fatalf("diagnostics: %v", list)
-	}
-	// The example shows everything that the grammar has.
-	for _, want := range []string{
-		"required_version", "protocol", "lock {", "path", "mirror", "gate {", "recheck", "defaults {", "timeouts {", "connect",
-		"discover", "list", "call", "variable ", "type", "default ", "description", "sensitive", "nullable", "locals {", "server ",
-		"name ", "enabled", "http {", "url", "headers", "auth {", "bearer", "egress {", "allow_private", "proxy",
-		"tls {", "ca_file", "server_name", "pin_sha256", "client_cert_file", "client_key_file", "stdio {", "command",
-		"args", "env =", "env(", "inherit_env", "tools", "agent ", "names",
-	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("the example does not show %q", want)
-		}
 	}
 	if a := c.Agent("support_bot"); a == nil || len(a.Tools) != 4 {
 		t.Errorf("support_bot: %+v", a)
@@ -377,7 +365,7 @@ func TestSupports(t *testing.T) {
 		}
 	}
 	for _, a := range serverBlock.Arguments {
-		if got := Supports("server", a.Name); got == a.later {
+		if got := Supports("server", a.Name); !got {
 			t.Errorf("Supports(server %s) = %v", a.Name, got)
 		}
 	}

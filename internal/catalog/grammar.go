@@ -15,8 +15,6 @@ type BlockType struct {
 	AnyArgument bool         `json:"any_argument,omitempty"`
 	Arguments   []Argument   `json:"arguments,omitempty"`
 	Blocks      []*BlockType `json:"blocks,omitempty"`
-
-	later bool // belongs to the language and has no meaning yet
 }
 
 // Argument describes one argument of a block.
@@ -35,8 +33,6 @@ type Argument struct {
 	// Secret arguments may hold secrets.
 	Secret  bool   `json:"secret,omitempty"`
 	Summary string `json:"summary"`
-
-	later bool // belongs to the language and has no meaning yet
 }
 
 // Language returns the types of the blocks that a catalog file may hold, in the order in which people write them. It is
@@ -52,9 +48,9 @@ func Supports(path ...string) bool {
 		b := findBlock(blocks, name)
 		if b == nil && inside != nil && i == len(path)-1 {
 			a := inside.argument(name)
-			return a != nil && !a.later
+			return a != nil
 		}
-		if b == nil || b.later {
+		if b == nil {
 			return false
 		}
 		inside, blocks = b, b.Blocks
@@ -193,11 +189,6 @@ var (
 
 func (a Argument) saying(summary string) Argument {
 	a.Summary = summary
-	return a
-}
-
-func (a Argument) notYet() Argument {
-	a.later = true
 	return a
 }
 

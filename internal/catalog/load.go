@@ -252,7 +252,7 @@ func (l *loader) blocks(files []*source) map[string][]*hclsyntax.Block {
 			case t == nil:
 				l.unknownBlock(b, where{}, &BlockType{Blocks: language}, languageNames)
 				continue
-			case !l.labels(b, t) || !l.supported(b, t, where{}):
+			case !l.labels(b, t):
 				continue
 			}
 			if len(t.Labels) > 0 || !t.Repeated {
@@ -268,14 +268,6 @@ func (l *loader) blocks(files []*source) map[string][]*hclsyntax.Block {
 		}
 	}
 	return out
-}
-
-// supported reports a block that belongs to the language and has no meaning yet.
-func (l *loader) supported(b *hclsyntax.Block, t *BlockType, w where) bool {
-	if t.later {
-		l.fail("catalog.unsupported", "Block not supported", header(b), w, "Blocks of type %q are not supported by this version of mcpcat.", b.Type)
-	}
-	return !t.later
 }
 
 // labels checks number and form of the labels of a block. Labels other than NAME are checked by whoever reads the block.
@@ -330,8 +322,6 @@ func (l *loader) contents(body *hclsyntax.Body, w where, t *BlockType) *contents
 	names, types := t.argumentNames(), blockNames(t.Blocks)
 	for _, a := range sortedAttributes(body) {
 		switch arg := t.argument(a.Name); {
-		case arg != nil && arg.later:
-			l.fail("catalog.unsupported", "Argument not supported", a.NameRange, w, "The argument %q is not supported by this version of mcpcat.", a.Name)
 		case arg != nil:
 			c.args[a.Name] = a
 		case t.block(a.Name) != nil:
@@ -354,7 +344,7 @@ func (l *loader) contents(body *hclsyntax.Body, w where, t *BlockType) *contents
 }
 
 func (c *contents) nested(b *hclsyntax.Block, t *BlockType) {
-	if !c.l.labels(b, t) || !c.l.supported(b, t, c.w) {
+	if !c.l.labels(b, t) {
 		return
 	}
 	if !t.Repeated {
