@@ -45,4 +45,4 @@ func WorkdirFault(dir string) string {
 func CredentialName(name string) bool { return secretName.MatchString(name) }
 
 // CredentialValue is described at CredentialName.
-func CredentialValue(text string) bool { return secretValue.MatchString(text) }
+func CredentialValue(text string) bool { return secretValue.MatchString(text) || looksIssued(text) }

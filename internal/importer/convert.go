@@ -202,6 +202,9 @@ func (im *importer) convertCommand(s *server) {
 			why = say("%s", strings.TrimSuffix(strings.SplitN(fault, ". ", 2)[0], "."))
 		}
 	}
+	if why.format == "" && knownCredential(e.plain()) {
+		why = say("it looks like a credential")
+	}
 	if why.format != "" {
 		im.disable(s, "import.disabled", say("Its command cannot be written: %s.", why), "")
 		s.stdio.command = text("replace-me")
@@ -331,7 +334,7 @@ func (im *importer) takeDescription(s *server, f field) {
 	case !ok || len(t) > 1024 || textFault(t) != "":
 		im.note(s, "import.left_out", "description: it is no short text of visible characters.")
 	case im.exposes(t):
-		im.note(s, "import.left_out", "description: it holds a value that stands in env or headers.")
+		im.note(s, "import.left_out", "description: it holds a value that stands in env or headers, or looks like a credential.")
 	default:
 		s.description = t
 	}

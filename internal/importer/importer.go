@@ -217,9 +217,10 @@ func (im *importer) shown(s string) string {
 // ordinary words.
 const minGuarded = secret.MinRedacted
 
-// exposes reports whether a text that is to be written holds a literal that was left behind.
+// exposes reports whether a text that is to be written holds a literal that was left behind, or what is known to be a
+// credential by its form.
 func (im *importer) exposes(s string) bool {
-	return slices.ContainsFunc(im.secrets, func(v string) bool { return len(v) >= minGuarded && strings.Contains(s, v) })
+	return knownCredential(s) || slices.ContainsFunc(im.secrets, func(v string) bool { return len(v) >= minGuarded && strings.Contains(s, v) })
 }
 
 func (im *importer) keepSecret(v string) {
