@@ -61,15 +61,16 @@ func (c *contents) mapItem(name string, item hclsyntax.ObjectConsItem, maxBytes 
 
 func (c *contents) computedMap(name string, a *hclsyntax.Attribute, maxBytes int) []mapEntry {
 	r := a.Expr.Range()
-	v, u, ok := c.l.eval(a.Expr, c.w, false)
-	if !ok {
+	u := c.l.uses(a.Expr, c.w, false)
+	if !u.ok {
 		return nil
 	}
-	if u.secret() {
+	if u.secret() { // and is not evaluated: see evalPublic
 		c.l.fail("catalog.secret_place", "Secret not allowed here", r, c.w, "%s is computed and refers to %s. Write the map out, %s = { NAME = … }, so that each value is a secret or not.", name, u.secrets[0], name)
 		return nil
 	}
-	if v.IsNull() {
+	v, ok := c.l.evalUsing(a.Expr, c.w, u)
+	if !ok || v.IsNull() {
 		return nil
 	}
 	if t := v.Type(); !t.IsObjectType() && !t.IsMapType() {

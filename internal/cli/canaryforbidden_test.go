@@ -25,6 +25,9 @@ var neighbours = map[string]string{
 	"condition": "var.one != 1", "error_message": `"m"`, "when": "true", "decision": `"ask"`, "from": "server.two", "to": "server.three", "url": `"https://a.example/mcp"`, "command": `"x"`,
 }
 
+// beside are arguments that others have to stand beside.
+var beside = map[string]string{"header": "value = var.token\n", "max_age": "recheck = \"list_changed\"\n"}
+
 // inBlocks is the text of an argument within its blocks, with what else they need.
 func inBlocks(blocks []*catalog.BlockType, argument, value string) string {
 	text := fmt.Sprintf("%s = %s\n", argument, value)
@@ -45,8 +48,8 @@ func inBlocks(blocks []*catalog.BlockType, argument, value string) string {
 			}
 			fmt.Fprintf(&labels, " %q", name)
 		}
-		if i == len(blocks)-1 && argument == "header" {
-			text += "value = var.token\n"
+		if i == len(blocks)-1 {
+			text += beside[argument]
 		}
 		text = blocks[i].Type + labels.String() + " {\n" + text + "}\n"
 	}
