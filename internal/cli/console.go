@@ -220,7 +220,11 @@ func (a *app) inputLines() func(context.Context) (string, error) {
 				got <- nil
 				return
 			}
-			got <- cmp.Or(lines.Err(), io.EOF)
+			err := lines.Err()
+			if errors.Is(err, bufio.ErrTooLong) {
+				err = fmt.Errorf("the line has more than %d bytes", catalog.MaxFileBytes)
+			}
+			got <- cmp.Or(err, io.EOF)
 		}()
 		select {
 		case err := <-got:
