@@ -83,11 +83,11 @@ func (l *loader) readFile(path string) (*File, error) {
 }
 
 func (l *loader) openFile(path string) (*File, error) {
-	if fault := pathFault(path); fault != "" {
+	switch fault := pathFault(path); {
+	case filepath.IsAbs(path), fault != "" && strings.Contains(path, "..") && !strings.Contains(path, "\n"):
+		return nil, fileErrorf("the path given to file must be one inside the catalog directory: relative, with forward slashes and without . or .. in it")
+	case fault != "":
 		return nil, fileErrorf("the path given to file %s", fault)
-	}
-	if filepath.IsAbs(path) {
-		return nil, fileErrorf("the path given to file is absolute: it reads the catalog directory alone, so write the path relative to it")
 	}
 	raw, err := l.readInside(path)
 	if err != nil {
