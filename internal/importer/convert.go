@@ -118,9 +118,8 @@ func (im *importer) convertHeader(s *server, h pair) {
 	if token == "" {
 		rest = rest[1:]
 	}
-	whole := sentence{format: "The token behind Bearer."}
 	if len(rest) > 1 || rest[0].ref == nil {
-		s.http.bearer = ref(im.secretFor(s, "header", "token", whole))
+		s.http.bearer = ref(im.bearer(s))
 		if len(rest) > 1 {
 			im.note(s, "import.changed", "Its bearer token is composed of several parts. The whole token is the variable %s now.", s.http.bearer[0].ref[len("var."):])
 		}
@@ -129,9 +128,16 @@ func (im *importer) convertHeader(s *server, h pair) {
 	x, ok := im.secretRef(s, rest[0].ref)
 	if !ok || x.ref == "" {
 		im.note(s, "import.changed", "Its bearer token refers to %s, which mcpcat does not know.", foreign(rest[0].ref.raw))
-		x = piece{ref: im.secretFor(s, "header", "token", whole)}
+		x = piece{ref: im.bearer(s)}
 	}
 	s.http.bearer = expr{x}
+}
+
+// bearer declares a variable for a bearer token.
+func (im *importer) bearer(s *server) string {
+	name := im.secretFor(s, "header", "token", say("The token behind Bearer."))
+	im.variables[name[len("var."):]].use = say("bearer token of %s", s.address())
+	return name
 }
 
 func (im *importer) convertStdio(s *server) {

@@ -94,3 +94,22 @@ func TestFixtures(t *testing.T) {
 		})
 	}
 }
+
+// TestUses: what each variable is to be set to is said in words that name the place.
+func TestUses(t *testing.T) {
+	r, list := importer.Import([]byte(`{"servers":{"h":{"url":"https://h.example/mcp?key=abcdef","headers":{"Authorization":"Bearer tok-abc-123456","X-Id":"seventeen 17"}},
+		"s":{"command":"x","env":{"ID":"eighteen 18","IN":"${input:id}"}}},"inputs":[{"id":"id"}]}`), importer.Options{Name: "c"})
+	if r == nil {
+		t.Fatal(remarks(list))
+	}
+	want := []importer.Variable{
+		{Name: "h_key", Use: `url parameter "key" of server.h`},
+		{Name: "h_token", Use: "bearer token of server.h"},
+		{Name: "h_x_id", Use: `header "X-Id" of server.h`},
+		{Name: "s_id", Use: `env "ID" of server.s`},
+		{Name: "id", Use: `input "id"`},
+	}
+	if diff := cmp.Diff(want, r.Variables); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
