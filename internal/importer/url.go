@@ -61,12 +61,13 @@ func urlTail(before, s string) []urlPiece {
 			add(urlPiece{text: "&"})
 			open = ""
 		}
-		name, value, has := strings.Cut(open+parameter, "=")
+		name, _, has := strings.Cut(open+parameter, "=")
 		if !has {
 			add(urlPiece{text: parameter, credential: credentialValue(parameter)})
 			continue
 		}
-		if value = parameter[max(0, len(name)+1-len(open)):]; len(name)+1 > len(open) {
+		value := parameter[max(0, len(name)+1-len(open)):]
+		if len(name)+1 > len(open) {
 			add(urlPiece{text: parameter[:len(parameter)-len(value)]})
 		}
 		add(urlPiece{text: value, name: name, credential: !harmless(name, value) && (credentialName(name) || credentialValue(value))})
