@@ -134,7 +134,7 @@ func (a *Agent) name(cat *Catalog, c *candidate) *diag.Diagnostic {
 	}
 	shown := diag.Escape(c.Item.String())
 	hint := "Leave it out, or use names = \"plain\"."
-	if k == addr.Tool {
+	if _, _, hidden := diag.Concealed(c.Item.Name); k == addr.Tool && !hidden && faithful(c.Item.Name) { // a catalog can hold it
 		hint = fmt.Sprintf("Give it another name: tool %s { as = \"NAME\" } in %s.", addr.Quote(c.Item.Name), c.Item.Server)
 	}
 	c.Name = c.Item.Name

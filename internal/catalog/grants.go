@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -136,7 +137,11 @@ func (g *grants) wrong(e cty.Value, at hcl.Range, i int, want string) {
 		hint = " For everything of a server write server.LABEL, for one item server.LABEL.tool.NAME."
 	}
 	if address, ok := addressOf(e); ok {
-		g.l.fail("catalog.reference", "Wrong kind of reference", at, g.c.w, "%s[%d] refers to %s, want %s.", g.name, i, diag.Escape(cutText(address, 256)), want)
+		hint = ""
+		if t := g.l.toolsetOf(e); t != nil {
+			hint = fmt.Sprintf(" Name it in toolsets, or take its list: %s = toolset.%s.%s.", g.name, t.Name, g.name)
+		}
+		g.l.fail("catalog.reference", "Wrong kind of reference", at, g.c.w, "%s[%d] refers to %s, want %s.%s", g.name, i, diag.Escape(cutText(address, 256)), want, hint)
 		return
 	}
 	g.l.fail("catalog.type", "Wrong type", at, g.c.w, "%s[%d] is %s, want %s.%s", g.name, i, typeName(e), want, hint)

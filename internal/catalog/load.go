@@ -211,7 +211,7 @@ func (l *loader) load() {
 	}
 	for _, s := range l.cat.Servers {
 		if err := s.resolveEndpoint(); err != nil {
-			l.add(diag.Errorf("catalog.endpoint", "Endpoint cannot be recorded", "%s.", diag.Escape(err.Error())).For(s.Addr.String()))
+			l.add(diag.Errorf("catalog.endpoint", "Endpoint cannot be recorded", "%s.", diag.Escape(err.Error())).At(s.Range).For(s.Addr.String()))
 		}
 	}
 	l.finish(read)

@@ -3,6 +3,7 @@ package catalog
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -279,4 +280,19 @@ func FuzzRule(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A text of a server can make a rule take long. What it may take is bounded, and the change is denied.
+func TestRuleMatchingIsBounded(t *testing.T) {
+	p := ruled(t, `matches("(a|b|c|d|e|f|g){200}x$", change.tool.description)`, `"no"`)
+	for text, want := range map[string]string{
+		strings.Repeat("abcdefg", 500):  Ask,
+		strings.Repeat("abcdefg", 9000): Deny,
+	} {
+		start := time.Now()
+		got, _ := p.Decide(RuleChange{Action: "add", Kind: "tool", Classes: []string{"tool_added"}, Tool: RuleTool{Name: "get", Description: text}})
+		if took := time.Since(start); got != want || took > 5*time.Second {
+			t.Errorf("a description of %d bytes: %s after %v, want %s", len(text), got, took, want)
+		}
+	}
 }

@@ -166,3 +166,8 @@ func TestFilesBesideTheCatalogAreNamed(t *testing.T) {
 		t.Errorf("got %s, want %s", list[0].Detail, want)
 	}
 }
+
+func TestToolsetInAListOfTools(t *testing.T) {
+	refused(t, one(quietServer+"toolset \"t\" {\n  tools = [server.files]\n}\nagent \"bot\" {\n  tools = [toolset.t]\n}\n"),
+		"tools = toolset.t.tools.")
+}

@@ -31,6 +31,7 @@ const (
 	maxJudgedBytes    = 64 << 10 // of a title or description that a rule is asked about
 	maxRuleSteps      = 100_000
 	maxRuleWork       = 8 << 20
+	maxRuleMatching   = 1 << 24 // bytes matched against instructions of patterns
 	maxMatchBytes     = 1 << 10 // a pattern of matches
 	maxMatchProgram   = 2_000   // its instructions
 	maxMatchPatterns  = 64      // kept compiled for a rule
@@ -172,7 +173,7 @@ func (r *Rule) evaluate(e hclsyntax.Expression, change cty.Value) (v cty.Value, 
 
 // evalRule computes an expression of a rule with a new budget.
 func (l *loader) evalRule(e hclsyntax.Expression, scope map[string]cty.Value, change cty.Value) (cty.Value, hcl.Diagnostics) {
-	*l.budget = budget{steps: maxRuleSteps, bytes: maxRuleWork, matching: maxMatching}
+	*l.budget = budget{steps: maxRuleSteps, bytes: maxRuleWork, matching: maxRuleMatching}
 	l.budget.meter(e, func(t hcl.Traversal) int {
 		name, _ := stepName(t, 1)
 		root := scope[t.RootName()]
@@ -289,15 +290,15 @@ func ruleLoader() *loader {
 	for _, name := range notInRules {
 		delete(l.funcs, name)
 	}
-	l.funcs["matches"] = l.bounded(matchesFunc(), nil)
+	l.funcs["matches"] = l.bounded(l.matchesFunc(), nil)
 	return l
 }
 
 var notInRules = []string{"can", "try", "regex", "regexall", "env", "file", "secret_file", "sensitive"}
 
 // matchesFunc is matches(pattern, text): whether a part of text matches, in the syntax of RE2.
-func matchesFunc() function.Function {
-	compiled := map[string]*regexp.Regexp{}
+func (l *loader) matchesFunc() function.Function {
+	compiled := map[string]match{}
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "pattern", Type: cty.String, AllowUnknown: true}, {Name: "text", Type: cty.String, AllowUnknown: true}},
 		Type:   function.StaticReturnType(cty.Bool),
@@ -306,27 +307,37 @@ func matchesFunc() function.Function {
 				return cty.UnknownVal(cty.Bool), nil
 			}
 			pattern := asString(args[0])
-			re := compiled[pattern]
-			if re == nil {
+			m, ok := compiled[pattern]
+			if !ok {
 				var err error
-				if re, err = compileMatch(pattern); err != nil {
+				if m, err = compileMatch(pattern); err != nil {
 					return cty.DynamicVal, function.NewArgError(0, err)
 				}
 				if len(compiled) < maxMatchPatterns {
-					compiled[pattern] = re
+					compiled[pattern] = m
 				}
 			}
 			if !args[1].IsKnown() {
 				return cty.UnknownVal(cty.Bool), nil
 			}
-			return cty.BoolVal(re.MatchString(asString(args[1]))), nil
+			text := asString(args[1])
+			if l.budget.matching -= m.states * (len(text) + 1); l.budget.matching < 0 {
+				return cty.DynamicVal, errors.New("matching takes too long")
+			}
+			return cty.BoolVal(m.MatchString(text)), nil
 		},
 	})
 }
 
-func compileMatch(pattern string) (*regexp.Regexp, error) {
+// match is a compiled pattern and the number of its instructions.
+type match struct {
+	*regexp.Regexp
+	states int
+}
+
+func compileMatch(pattern string) (match, error) {
 	if len(pattern) > maxMatchBytes {
-		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), maxMatchBytes)
+		return match{}, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), maxMatchBytes)
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -334,13 +345,14 @@ func compileMatch(pattern string) (*regexp.Regexp, error) {
 		if se := (*syntax.Error)(nil); errors.As(err, &se) {
 			reason = string(se.Code) // the text of the error repeats the pattern
 		}
-		return nil, fmt.Errorf("the pattern is not a regular expression: %s", reason)
+		return match{}, fmt.Errorf("the pattern is not a regular expression: %s", reason)
 	}
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil || len(prog.Inst) > maxMatchProgram {
-		return nil, fmt.Errorf("the pattern takes more than %d instructions", maxMatchProgram)
+		return match{}, fmt.Errorf("the pattern takes more than %d instructions", maxMatchProgram)
 	}
-	return regexp.Compile(pattern)
+	re, err := regexp.Compile(pattern)
+	return match{re, len(prog.Inst)}, err
 }
 
 // readRule reads a block rule. Nil: it is in error.
