@@ -135,11 +135,24 @@ func workOf(v cty.Value) int {
 	if m.elements > maxElements || m.huge {
 		return maxWorkBytes + 1
 	}
-	return m.bytes + 112*(m.elements-1)
+	return m.bytes + 112*(m.elements-1) + 640*m.ofSets
+}
+
+// works remembers workOf for values that have names: the elements of a set are sorted each time they are counted.
+type works map[string]int
+
+func (w works) of(name string, v cty.Value) int {
+	n, known := w[name]
+	if !known {
+		n = workOf(v)
+		w[name] = n
+	}
+	return n
 }
 
 type measure struct {
 	bytes, elements int
+	ofSets          int // elements that are sorted whenever they are looked at
 	huge            bool
 }
 
@@ -166,6 +179,9 @@ func (m *measure) add(v cty.Value) {
 			k, e := it.Element()
 			if t.IsObjectType() || t.IsMapType() {
 				m.bytes += len(asString(k))
+			}
+			if t.IsSetType() {
+				m.ofSets++
 			}
 			m.add(e)
 			if m.elements > maxElements || m.huge {

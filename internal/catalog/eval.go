@@ -303,13 +303,17 @@ func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value,
 	if w.each != nil {
 		scope["each"] = cty.ObjectVal(map[string]cty.Value{"key": w.each.key, "value": w.each.value})
 	}
+	if l.budget.bytes < 0 || l.budget.steps < 0 { // measuring what e refers to would take long, too
+		l.addHCL((&metered{Expression: e}).exhausted(), w, e, u.secret())
+		return cty.NilVal, false
+	}
 	l.budget.meter(e, func(t hcl.Traversal) int {
 		name, _ := stepName(t, 1)
 		switch t.RootName() {
 		case "var":
-			return workOf(vars[name])
+			return l.works.of("var."+name, vars[name])
 		case "local":
-			return workOf(locals[name])
+			return l.works.of("local."+name, locals[name])
 		case "each":
 			return workOf(w.each.value)
 		}

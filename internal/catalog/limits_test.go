@@ -154,6 +154,7 @@ func TestHostileTexts(t *testing.T) {
 		"heavy body":            local("[for i in range(1000) : [for j in range(90) : 1" + times("+1", 9000) + "]]"),
 		"comparing literals":    local("[for i in range(1000) : " + row + " == " + row + "]"),
 		"sorting":               "locals {\n  a = [for i in range(1000) : \"x${i}\"]\n  b = [for i in range(1000) : sort(local.a)]\n}\n",
+		"sets":                  "locals {\n  a = toset([for i in range(1000) : \"x${i}\"])\n" + numbered(3000, "b%d = setsubtract(local.a, toset([\"x1\"]))\n") + "}\n",
 		"for over ranges":       local("[for a in range(1000) : [for b in range(1000) : 1]]"),
 		"regular expressions":   local(`[for i in range(1000) : regexall("(a?){500}a{400}", "` + times("a", 20000) + `")]`),
 		"references":            "locals {\n  a = [for i in range(1000) : \"xxxxxxxxx\"]\n  b = [" + times("local.a,", 4000) + "]\n}\n",

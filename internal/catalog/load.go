@@ -98,6 +98,7 @@ type loader struct {
 	path        []string // what is being evaluated, for visit
 	funcs       map[string]function.Function
 	budget      *budget
+	works       works
 	secrets     []secret.String
 	named       []*File // that the catalog names, private keys left out
 	// texts are the files that file was asked for, secretTexts those of secret_file, by path.
@@ -121,7 +122,7 @@ func newLoader(o Options) *loader {
 		toolsets:  map[string]*toolsetNode{},
 		literals:  map[hcl.Range]bool{},
 		texts:     map[string]textFile{}, secretTexts: map[string]textFile{},
-		budget: newBudget(),
+		budget: newBudget(), works: works{},
 	}
 	l.funcs = l.functions()
 	return l
