@@ -42,12 +42,25 @@ func (l *loader) readAgent(b *hclsyntax.Block) {
 	for _, k := range kinds {
 		a.grants = append(a.grants, l.readGrants(c, k)...)
 	}
-	a.deny = l.readDeny(c)
+	denied := l.readDeny(c)
+	a.deny = denied
+	if a := c.args["deny"]; a != nil && !c.broken && l.errors == before {
+		if t, written := a.Expr.(*hclsyntax.TupleConsExpr); len(denied) == 0 && (!written || len(t.Exprs) > 0) {
+			l.warn("catalog.unused", "Nothing is denied", a.Expr.Range(), c.w, "deny is computed, and the list that comes out is empty.")
+		}
+	}
 	if l.errors > before || c.broken {
 		return
 	}
 	for _, d := range expose(l.cat, a) {
 		l.add(d)
+	}
+	for _, k := range kinds {
+		l.given += len(*a.exposedTo(k))
+	}
+	if l.given > maxGiven {
+		l.given = -maxGiven // said once
+		l.fail("catalog.limit", "Too many items", header(b), c.w, "The agents have more than %d items. Split the catalog.", maxGiven)
 	}
 	for _, b := range c.repeated["tool"] {
 		l.readAgentTool(a, b, c.w)

@@ -27,6 +27,9 @@ type budget struct {
 	matching     int
 	// topCost and topSteps are those of the expression metered last.
 	topCost, topSteps int
+	// items is what the values of servers and toolsets in the scope of the expression hold: they are large because servers
+	// are, so values made of them may be as large beyond the limits.
+	items measure
 }
 
 // newBudget is what one catalog may use, or one expression of the console.
@@ -49,7 +52,7 @@ func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return cty.DynamicVal, m.exhausted()
 	}
 	v, diags := m.Expression.Value(ctx)
-	if good := !diags.HasErrors(); good && (!m.b.spend(workOf(v)) || m.b.matching < 0) || m.b.steps < 0 || m.b.bytes < 0 { // try and can hide errors
+	if good := !diags.HasErrors(); good && (!m.b.spend(m.b.workOf(v)) || m.b.matching < 0) || m.b.steps < 0 || m.b.bytes < 0 { // try and can hide errors
 		return cty.DynamicVal, m.exhausted()
 	}
 	return v, diags
@@ -118,21 +121,26 @@ func (b *budget) meter(e hclsyntax.Expression, sizeOf func(hcl.Traversal) int) {
 
 // valueSize is a measure of a value: bytes of text, and 16 for each value inside of it; a value beyond maxElements or with a number
 // of more than a thousand digits counts as larger than every limit.
-func valueSize(v cty.Value) int {
-	m := measure{}
+func valueSize(v cty.Value) int { return (&budget{}).sizeOf(v) }
+
+// sizeOf is valueSize for a value that is made of what is in scope.
+func (b *budget) sizeOf(v cty.Value) int {
+	m := measure{most: maxElements + 2*b.items.elements}
 	m.add(v)
-	if m.elements > maxElements || m.huge {
+	if m.elements > m.most || m.huge {
 		return maxWorkBytes + 1
 	}
-	return m.bytes
+	return max(m.bytes-2*b.items.bytes, 0)
 }
 
 // workOf is what handling a value costs: its size, and more for each value inside of it, as sorting, comparing and converting
 // take.
-func workOf(v cty.Value) int {
-	m := measure{}
+func workOf(v cty.Value) int { return (&budget{}).workOf(v) }
+
+func (b *budget) workOf(v cty.Value) int {
+	m := measure{most: maxElements + 2*b.items.elements}
 	m.add(v)
-	if m.elements > maxElements || m.huge {
+	if m.elements > m.most || m.huge {
 		return maxWorkBytes + 1
 	}
 	return m.bytes + 112*(m.elements-1) + 640*m.ofSets
@@ -153,11 +161,15 @@ func (w works) of(name string, v cty.Value) int {
 type measure struct {
 	bytes, elements int
 	ofSets          int // elements that are sorted whenever they are looked at
+	most            int // elements that are counted; 0: maxElements
 	huge            bool
 }
 
 func (m *measure) add(v cty.Value) {
-	if m.elements++; m.elements > maxElements || m.huge {
+	if m.most == 0 {
+		m.most = maxElements
+	}
+	if m.elements++; m.elements > m.most || m.huge {
 		return
 	}
 	if m.elements > 1 {
@@ -184,7 +196,7 @@ func (m *measure) add(v cty.Value) {
 				m.ofSets++
 			}
 			m.add(e)
-			if m.elements > maxElements || m.huge {
+			if m.elements > m.most || m.huge {
 				return
 			}
 		}

@@ -291,12 +291,14 @@ func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value,
 		"var": cty.ObjectVal(vars), "local": cty.ObjectVal(locals),
 		"path": cty.ObjectVal(map[string]cty.Value{"catalog": cty.StringVal(".")}),
 	}
-	if len(u.servers) > 0 {
-		scope["server"] = scopeOf(u.servers, func(n string) cty.Value { return l.servers[n].value })
+	for root, v := range l.itemScope(u) {
+		scope[root] = v
 	}
-	if len(u.toolsets) > 0 {
-		scope["toolset"] = scopeOf(u.toolsets, func(n string) cty.Value { return l.toolsets[n].value })
-	}
+	items := measure{most: maxWorkBytes}
+	items.add(scope["server"])
+	items.add(scope["toolset"])
+	l.budget.items = items
+	defer func() { l.budget.items = measure{} }()
 	if len(u.policies) > 0 {
 		scope["policy"] = scopeOf(u.policies, l.policyValue)
 	}
@@ -330,11 +332,23 @@ func (l *loader) evalUsing(e hclsyntax.Expression, w where, u *uses) (cty.Value,
 		l.addHCL(diags, w, e, u.secret())
 		return cty.NilVal, false
 	}
-	if size := valueSize(v); size > maxValueBytes {
+	if size := l.budget.sizeOf(v); size > maxValueBytes {
 		l.fail("catalog.limit", "Value too large", e.Range(), w, "The value is larger than %d bytes or has more than %d elements.", maxValueBytes, maxElements)
 		return cty.NilVal, false
 	}
 	return v, true
+}
+
+// itemScope is the scope of references to items.
+func (l *loader) itemScope(u *uses) map[string]cty.Value {
+	scope := map[string]cty.Value{}
+	if len(u.servers) > 0 {
+		scope["server"] = scopeOf(u.servers, func(n string) cty.Value { return l.servers[n].value })
+	}
+	if len(u.toolsets) > 0 {
+		scope["toolset"] = scopeOf(u.toolsets, func(n string) cty.Value { return l.toolsets[n].value })
+	}
+	return scope
 }
 
 // scopeOf is an object of the values of the names that an expression refers to.

@@ -74,8 +74,8 @@ func (l *loader) bounded(f function.Function, check func([]cty.Value) error) fun
 		Type: func(args []cty.Value) (cty.Type, error) {
 			size, work := 0, 0
 			for _, a := range args {
-				size += valueSize(a)
-				work += workOf(a)
+				size += l.budget.sizeOf(a)
+				work += l.budget.workOf(a)
 			}
 			if size > maxValueBytes || !l.budget.spend(work) {
 				return cty.NilType, errors.New("the arguments are too large")
@@ -89,7 +89,7 @@ func (l *loader) bounded(f function.Function, check func([]cty.Value) error) fun
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			v, err := f.Call(args)
-			if err == nil && !l.budget.spend(workOf(v)) {
+			if err == nil && !l.budget.spend(l.budget.workOf(v)) {
 				return cty.DynamicVal, errTooLarge
 			}
 			return v, err

@@ -30,6 +30,9 @@ type Argument struct {
 	Required bool   `json:"required,omitempty"`
 	// Literal arguments are written out: no references and no functions.
 	Literal bool `json:"literal,omitempty"`
+	// NotNull arguments take something away from servers or agents, so a value that happens to be null is an error in place of
+	// the absence that it means elsewhere.
+	NotNull bool `json:"not_null,omitempty"`
 	// Secret arguments may hold secrets.
 	Secret  bool   `json:"secret,omitempty"`
 	Summary string `json:"summary"`
@@ -147,19 +150,19 @@ var gateBlock = &BlockType{Type: "gate", Summary: "how calls are checked at run 
 var recheckArgument = Argument{Name: "recheck", Type: "string", Default: `"each_call"`, Summary: "when the live list is compared with the lock again: each_call, list_changed, or a duration"}
 
 var timeoutsBlock = &BlockType{Type: "timeouts", Summary: "how long mcpcat waits for a server, each at most 10m", Arguments: []Argument{
-	{Name: "connect", Type: "duration", Default: `"5s"`, Summary: "for a process to start or a connection to be made"},
-	{Name: "discover", Type: "duration", Default: `"10s"`, Summary: "for the answer to server/discover"},
-	{Name: "list", Type: "duration", Default: `"20s"`, Summary: "for all pages of a list"},
-	{Name: "call", Type: "duration", Default: `"1m"`, Summary: "for the answer to a call"},
+	{Name: "connect", Type: "duration", NotNull: true, Default: `"5s"`, Summary: "for a process to start or a connection to be made"},
+	{Name: "discover", Type: "duration", NotNull: true, Default: `"10s"`, Summary: "for the answer to server/discover"},
+	{Name: "list", Type: "duration", NotNull: true, Default: `"20s"`, Summary: "for all pages of a list"},
+	{Name: "call", Type: "duration", NotNull: true, Default: `"1m"`, Summary: "for the answer to a call"},
 }}
 
 var limitsBlock = &BlockType{Type: "limits", Summary: "how much mcpcat takes from a server", Arguments: []Argument{
-	{Name: "tools", Type: "number", Default: "10000", Summary: "items of one list"},
-	{Name: "list_bytes", Type: "size", Default: `"8MiB"`, Summary: "all pages of one list"},
-	{Name: "result_bytes", Type: "size", Default: `"16MiB"`, Summary: "one answer, a page of a list too"},
-	{Name: "schema_bytes", Type: "size", Default: `"256KiB"`, Summary: "one schema"},
-	{Name: "pages", Type: "number", Default: "1000", Summary: "pages of one list"},
-	{Name: "concurrency", Type: "number", Default: "64", Summary: "calls in flight at a time, at most 256"},
+	{Name: "tools", Type: "number", NotNull: true, Default: "10000", Summary: "items of one list"},
+	{Name: "list_bytes", Type: "size", NotNull: true, Default: `"8MiB"`, Summary: "all pages of one list"},
+	{Name: "result_bytes", Type: "size", NotNull: true, Default: `"16MiB"`, Summary: "one answer, a page of a list too"},
+	{Name: "schema_bytes", Type: "size", NotNull: true, Default: `"256KiB"`, Summary: "one schema"},
+	{Name: "pages", Type: "number", NotNull: true, Default: "1000", Summary: "pages of one list"},
+	{Name: "concurrency", Type: "number", NotNull: true, Default: "64", Summary: "calls in flight at a time, at most 256"},
 }}
 
 var variableBlock = &BlockType{
@@ -183,7 +186,7 @@ var localsBlock = &BlockType{Type: "locals", Repeated: true, AnyArgument: true, 
 
 var (
 	descriptionArgument = Argument{Name: "description", Type: "string", Summary: "for readers"}
-	enabledArgument     = Argument{Name: "enabled", Type: "bool", Default: "true"}
+	enabledArgument     = Argument{Name: "enabled", Type: "bool", NotNull: true, Default: "true"}
 	policyArgument      = Argument{Name: "policy", Type: "reference", Default: "policy.default", Summary: "policy that judges changes"}
 )
 
@@ -201,7 +204,7 @@ var serverBlock = &BlockType{
 		enabledArgument.saying("false: the server is not contacted, its pins stay, and no agent has anything of it"),
 		policyArgument,
 		recheckArgument.saying("as in gate, for this server"),
-		{Name: "isolation", Type: "string", Values: []string{"shared", "agent"}, Default: `"shared"`, Summary: "whether agents share one session or each has its own"},
+		{Name: "isolation", Type: "string", NotNull: true, Values: []string{"shared", "agent"}, Default: `"shared"`, Summary: "whether agents share one session or each has its own"},
 		{Name: "tools", Type: "list(string)", Summary: "tools by name, byte for byte; * stands for any characters, and what matches is pinned by name"},
 		{Name: "prompts", Type: "list(string)", Summary: "prompts by name; * as in tools"},
 		{Name: "resources", Type: "list(string)", Summary: "resources by URI; * as in tools"},
@@ -234,15 +237,15 @@ var httpBlock = &BlockType{
 			}},
 		}},
 		{Type: "egress", Summary: "where connections may go", Arguments: []Argument{
-			{Name: "allow_hosts", Type: "list(string)", Default: "the host of url", Summary: "hosts that may be connected to, by name or as \"host:port\"; that of url is among them"},
-			{Name: "allow_private", Type: "bool", Default: "false", Summary: "whether that may be this machine or a private network"},
-			{Name: "redirects", Type: "number", Default: "0", Summary: "redirects of one request that are followed, on the same origin only"},
+			{Name: "allow_hosts", Type: "list(string)", NotNull: true, Default: "the host of url", Summary: "hosts that may be connected to, by name or as \"host:port\"; that of url is among them"},
+			{Name: "allow_private", Type: "bool", NotNull: true, Default: "false", Summary: "whether that may be this machine or a private network"},
+			{Name: "redirects", Type: "number", NotNull: true, Default: "0", Summary: "redirects of one request that are followed, on the same origin only"},
 			{Name: "proxy", Type: "string", Secret: true, Summary: `"environment", or the URL of an HTTP proxy; secrets in its user information only`},
 		}},
 		{Type: "tls", Summary: "what the server's certificate must be, and the one it is shown", Arguments: []Argument{
-			{Name: "ca_file", Type: "string", Summary: "certificates that are trusted instead of the system's"},
+			{Name: "ca_file", Type: "string", NotNull: true, Summary: "certificates that are trusted instead of the system's"},
 			{Name: "server_name", Type: "string", Default: "the host of url", Summary: "name that the certificate must be for"},
-			{Name: "pin_sha256", Type: "string or list(string)", Summary: "digests of public keys, one of which the chain must have"},
+			{Name: "pin_sha256", Type: "string or list(string)", NotNull: true, Summary: "digests of public keys, one of which the chain must have"},
 			{Name: "client_cert_file", Type: "string", Summary: "certificate that the server is shown"},
 			{Name: "client_key_file", Type: "string", Summary: "its private key, outside the catalog directory"},
 		}},
@@ -255,16 +258,16 @@ var stdioBlock = &BlockType{
 		{Name: "command", Type: "string", Required: true, Summary: "the program: absolute, relative to the catalog, or found in PATH; never a shell line"},
 		{Name: "args", Type: "list(string)", Summary: "its arguments, as they are"},
 		{Name: "env", Type: "map(string)", Secret: true, Summary: "environment variables"},
-		{Name: "inherit_env", Type: "list(string)", Default: "PATH HOME USER LOGNAME SHELL TMPDIR TZ LANG LC_* TERM", Summary: "variables that are passed on, and no others"},
+		{Name: "inherit_env", Type: "list(string)", NotNull: true, Default: "PATH HOME USER LOGNAME SHELL TMPDIR TZ LANG LC_* TERM", Summary: "variables that are passed on, and no others"},
 		{Name: "workdir", Type: "string", Default: "the catalog directory", Summary: "directory that the program starts in"},
-		{Name: "sha256", Type: "string or list(string)", Summary: "digests of the program, one of which it must have"},
-		{Name: "files", Type: "map(string)", Summary: "digests of further files, by path"},
+		{Name: "sha256", Type: "string or list(string)", NotNull: true, Summary: "digests of the program, one of which it must have"},
+		{Name: "files", Type: "map(string)", NotNull: true, Summary: "digests of further files, by path"},
 	},
 }
 
 var expectBlock = &BlockType{Type: "expect", Summary: "what the server must say about itself", Arguments: []Argument{
-	{Name: "name", Type: "string", Summary: "its name"},
-	{Name: "version", Type: "string", Summary: "constraint on its version"},
+	{Name: "name", Type: "string", NotNull: true, Summary: "its name"},
+	{Name: "version", Type: "string", NotNull: true, Summary: "constraint on its version"},
 }}
 
 var toolBlock = &BlockType{
@@ -281,31 +284,31 @@ var toolBlock = &BlockType{
 var outputBlock = &BlockType{
 	Type: "output", Summary: "limits on results",
 	Arguments: []Argument{
-		{Name: "max_bytes", Type: "size", Summary: "a longer result is an error"},
-		{Name: "drop_structured", Type: "bool", Default: "false", Summary: "structuredContent and outputSchema are left out"},
+		{Name: "max_bytes", Type: "size", NotNull: true, Summary: "a longer result is an error"},
+		{Name: "drop_structured", Type: "bool", NotNull: true, Default: "false", Summary: "structuredContent and outputSchema are left out"},
 	},
 }
 
 var inputBlock = &BlockType{
 	Type: "input", Summary: "arguments that are narrowed",
 	Arguments: []Argument{
-		{Name: "set", Type: "map", Summary: "arguments that mcpcat sets, which the agent neither sees nor sends"},
-		{Name: "forbid", Type: "list(string)", Summary: "arguments that the agent neither sees nor sends"},
-		{Name: "schema", Type: "map", Summary: "JSON Schema that arguments must meet as well"},
+		{Name: "set", Type: "map", NotNull: true, Summary: "arguments that mcpcat sets, which the agent neither sees nor sends"},
+		{Name: "forbid", Type: "list(string)", NotNull: true, Summary: "arguments that the agent neither sees nor sends"},
+		{Name: "schema", Type: "map", NotNull: true, Summary: "JSON Schema that arguments must meet as well"},
 	},
 	Blocks: []*BlockType{{
 		Type: "constrain", Labels: []string{"PROPERTY"}, Repeated: true, Summary: "what one argument must be as well; it is required then",
 		Arguments: []Argument{
-			{Name: "optional", Type: "bool", Default: "false", Summary: "the argument may be left out"},
-			{Name: "enum", Type: "list", Summary: "the only values"},
+			{Name: "optional", Type: "bool", NotNull: true, Default: "false", Summary: "the argument may be left out"},
+			{Name: "enum", Type: "list", NotNull: true, Summary: "the only values"},
 			{Name: "const", Type: "any", Summary: "the only value"},
-			{Name: "pattern", Type: "string", Summary: "regular expression that a text must match"},
-			{Name: "minimum", Type: "number", Summary: "the smallest number"},
-			{Name: "maximum", Type: "number", Summary: "the largest number"},
-			{Name: "min_length", Type: "number", Summary: "characters of a text, at least"},
-			{Name: "max_length", Type: "number", Summary: "characters of a text, at most"},
-			{Name: "max_items", Type: "number", Summary: "elements of a list, at most"},
-			{Name: "schema", Type: "map", Summary: "JSON Schema that the argument must meet as well"},
+			{Name: "pattern", Type: "string", NotNull: true, Summary: "regular expression that a text must match"},
+			{Name: "minimum", Type: "number", NotNull: true, Summary: "the smallest number"},
+			{Name: "maximum", Type: "number", NotNull: true, Summary: "the largest number"},
+			{Name: "min_length", Type: "number", NotNull: true, Summary: "characters of a text, at least"},
+			{Name: "max_length", Type: "number", NotNull: true, Summary: "characters of a text, at most"},
+			{Name: "max_items", Type: "number", NotNull: true, Summary: "elements of a list, at most"},
+			{Name: "schema", Type: "map", NotNull: true, Summary: "JSON Schema that the argument must meet as well"},
 		},
 	}},
 }
@@ -336,12 +339,12 @@ var agentBlock = &BlockType{
 		{Name: "names", Type: "string", Values: []string{NamesPrefixed, NamesPlain}, Default: `"prefixed"`, Summary: "whether exposed names begin with the server's"},
 		{Name: "toolsets", Type: "list(reference)", Summary: "toolsets whose items the agent has"},
 	}, itemLists("that the agent has"), []Argument{
-		{Name: "deny", Type: "list(reference)", Summary: "items and servers that are taken away last"},
+		{Name: "deny", Type: "list(reference)", NotNull: true, Summary: "items and servers that are taken away last"},
 		{Name: "instructions", Type: "bool", Default: "false", Summary: "whether the pinned instructions of its servers are passed on"},
 		{Name: "input_requests", Type: "list(string)", Values: []string{"form", "url", "sampling", "roots"}, Summary: "requests for input that servers may put to the agent"},
 		{Name: "completion", Type: "bool", Default: "false", Summary: "whether the agent may ask for completions"},
-		{Name: "rate", Type: "string", Summary: "calls in a time, such as \"60/1m\""},
-		{Name: "concurrency", Type: "number", Summary: "calls at a time"},
+		{Name: "rate", Type: "string", NotNull: true, Summary: "calls in a time, such as \"60/1m\""},
+		{Name: "concurrency", Type: "number", NotNull: true, Summary: "calls at a time"},
 	}),
 	Blocks: []*BlockType{agentToolBlock},
 }

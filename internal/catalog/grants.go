@@ -86,12 +86,43 @@ func (l *loader) grantList(c *contents, name string, take func(g *grants, e cty.
 
 // references evaluates a list in which references to servers and toolsets may stand; it may be null.
 func (l *loader) references(c *contents, name string, a *hclsyntax.Attribute) (cty.Value, bool) {
+	if t, ok := a.Expr.(*hclsyntax.TupleConsExpr); ok {
+		values := make([]cty.Value, len(t.Exprs))
+		good := true
+		for i, e := range t.Exprs {
+			values[i], ok = l.reference(c, name, e)
+			good = good && ok
+		}
+		return cty.TupleVal(values), good
+	}
 	v, ok := l.evalPublic(name, a.Expr, c.w, true)
 	if !ok {
 		return cty.NilVal, false
 	}
+	if !c.notNull(name, v) {
+		return cty.NilVal, false
+	}
 	if !v.IsNull() && !isSequence(v.Type()) {
 		c.wrongType(name, a.Expr.Range(), v, "a list of references")
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+// reference evaluates one element of a list of references. One that is a reference and nothing else is looked up: a server is
+// as large as it is, and that is no work.
+func (l *loader) reference(c *contents, name string, e hclsyntax.Expression) (cty.Value, bool) {
+	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
+	if !ok || scopeRoots[t.Traversal.RootName()] != rootItem {
+		return l.evalPublic(name, e, c.w, true)
+	}
+	u := l.uses(e, c.w, true)
+	if !u.ok {
+		return cty.NilVal, false
+	}
+	v, diags := t.Traversal.TraverseAbs(&hcl.EvalContext{Variables: l.itemScope(u)})
+	if diags.HasErrors() {
+		l.addHCL(diags, c.w, e, false)
 		return cty.NilVal, false
 	}
 	return v, true
@@ -157,7 +188,7 @@ func (g *grants) takeItem(e cty.Value, at hcl.Range, i int, kind addr.Kind) bool
 	if err != nil {
 		return false
 	}
-	if s := g.l.find(item.Server); s == nil || !slices.Contains(s.declared(item.Kind), item.Name) {
+	if s := g.l.find(item.Server); s == nil || !s.has(item.Kind, item.Name) {
 		g.l.fail("catalog.reference", "Unknown reference", at, g.c.w, "%s[%d] does not refer to something that is declared.", g.name, i)
 		return true
 	}

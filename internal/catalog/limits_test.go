@@ -378,3 +378,68 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// TestLargeServers declares about as many tools as an expression can make, and refers to all of them in every way.
+func TestLargeServers(t *testing.T) {
+	const tools = 9_900
+	head := `
+server "a" {
+  http { url = "https://a.example/mcp" }
+  tools = flatten([for i in range(99) : [for j in range(100) : "tool_${i}_${j}"]])
+}
+toolset "all" {
+  tools = [server.a]
+}
+`
+	for _, list := range []string{
+		"[server.a]", "[server.a.tool.tool_1_1, server.a]", "concat([server.a])", "[for t in server.a.tool : t]",
+		"concat(toolset.all.tools, [])", "[for s in [server.a] : s]",
+	} {
+		c := loadText(t, head+"agent \"b\" {\n  tools = "+list+"\n}\n")
+		if n := len(c.Agent("b").Tools); n != tools {
+			t.Errorf("tools = %s gives %d tools, want %d", list, n, tools)
+		}
+	}
+	many := head
+	for i := range 20 {
+		many += fmt.Sprintf("agent \"b%d\" {\n  toolsets = [toolset.all]\n  tools = [server.a]\n}\ntoolset \"t%d\" {\n  tools = [server.a]\n}\n", i, i)
+	}
+	if c := loadText(t, many); len(c.Agents) != 20 || len(c.Agents[0].Tools) != tools {
+		t.Errorf("%d agents", len(c.Agents))
+	}
+}
+
+// TestManyItems is one below and one above what a catalog may declare and give away.
+func TestManyItems(t *testing.T) {
+	text := func(instances, tools, agents int) string {
+		names := make([]string, tools)
+		for i := range names {
+			names[i] = fmt.Sprintf("%q", fmt.Sprintf("t%d", i))
+		}
+		s := fmt.Sprintf("server \"a\" {\n  for_each = toset([for i in range(%d) : \"k${i}\"])\n  name = \"a-${each.key}\"\n  http { url = \"https://a.example/mcp\" }\n  tools = [%s]\n}\n", instances, strings.Join(names, ","))
+		for i := range agents {
+			s += fmt.Sprintf("agent \"b%d\" {\n  tools = [server.a]\n}\n", i)
+		}
+		return s
+	}
+	load := func(text string) string {
+		_, list := Load(Options{Dir: writeFiles(t, one(text))})
+		if err := list.Err(); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	for _, tt := range []struct {
+		text string
+		want string
+	}{
+		{text(400, 500, 0), ""},
+		{strings.Replace(text(400, 500, 0), "  tools = [", "  prompts = [\"p\"]\n  tools = [", 1), "more than 200000 items"},
+		{text(200, 500, 5), ""},
+		{text(200, 500, 5) + "agent \"c\" {\n  tools = [server.a[\"k0\"].tool.t0]\n}\n", "more than 500000 items"},
+	} {
+		if got := strings.ToLower(load(tt.text)); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%.60s…: got %.200s, want %q", tt.text, got, tt.want)
+		}
+	}
+}

@@ -96,11 +96,13 @@ type loader struct {
 	serverOrder []string
 	toolsets    map[string]*toolsetNode
 	path        []string // what is being evaluated, for visit
-	funcs       map[string]function.Function
-	budget      *budget
-	works       works
-	secrets     []secret.String
-	named       []*File // that the catalog names, private keys left out
+	// items are declared so far, given to agents so far.
+	items, given int
+	funcs        map[string]function.Function
+	budget       *budget
+	works        works
+	secrets      []secret.String
+	named        []*File // that the catalog names, private keys left out
 	// texts are the files that file was asked for, secretTexts those of secret_file, by path.
 	texts, secretTexts map[string]textFile
 	known              map[string]bool    // for scrub

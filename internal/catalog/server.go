@@ -35,6 +35,20 @@ type instance struct {
 	node     *serverNode
 	at       where
 	contents *contents
+	names    map[addr.Item]bool // what is declared, once it is asked for
+}
+
+// has reports whether an item is declared by its name.
+func (i *instance) has(k addr.Kind, name string) bool {
+	if i.names == nil {
+		i.names = map[addr.Item]bool{}
+		for _, kind := range kinds {
+			for _, n := range i.declared(kind) {
+				i.names[addr.Item{Kind: kind, Name: n}] = true
+			}
+		}
+	}
+	return i.names[addr.Item{Kind: k, Name: name}]
 }
 
 func (l *loader) declareServer(b *hclsyntax.Block) {

@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	maxTools    = 10_000 // of one server, of one agent; prompts, resources and templates each as well
-	maxPatterns = 256    // of one server
+	maxTools    = 10_000  // of one server, of one agent; prompts, resources and templates each as well
+	maxPatterns = 256     // of one server
+	maxDeclared = 200_000 // items of all servers
+	maxGiven    = 500_000 // items of all agents
 )
 
 // ItemDecl is one prompt, resource or resource template that a server declares. Name is the upstream name, the URI or the
@@ -97,6 +99,13 @@ func (l *loader) readItems(i *instance) {
 		}
 	}
 	l.readToolBlocks(i)
+	for _, k := range kinds {
+		l.items += len(i.all(k))
+	}
+	if l.items > maxDeclared {
+		l.items = -maxDeclared // said once
+		l.fail("catalog.limit", "Too many items", header(i.node.block), i.at, "The servers declare more than %d items. Split the catalog.", maxDeclared)
+	}
 	slices.SortFunc(i.Tools, func(a, b ToolDecl) int { return strings.Compare(a.Name, b.Name) })
 }
 
@@ -161,6 +170,9 @@ func (l *loader) readToolBlocks(i *instance) {
 			continue
 		case !l.checkPlain("The name of a tool", name, addr.MaxNameBytes, r, w):
 			continue
+		}
+		if strings.Contains(name, "*") {
+			l.warn("catalog.pattern", "No pattern", r, w, "A tool block is for the tool of exactly this name. A pattern stands in tools.")
 		}
 		if len(i.Tools) == maxTools {
 			l.fail("catalog.limit", "List too long", r, w, "The server declares more than %d tools.", maxTools)

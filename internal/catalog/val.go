@@ -110,7 +110,17 @@ func (c *contents) valueOrNull(name string) (cty.Value, bool) {
 	if a == nil {
 		return cty.NilVal, false
 	}
-	return c.l.evalPublic(name, a.Expr, c.w, false)
+	v, ok := c.l.evalPublic(name, a.Expr, c.w, false)
+	return v, ok && c.notNull(name, v)
+}
+
+// notNull reports null for an argument whose absence would lift what it restricts.
+func (c *contents) notNull(name string, v cty.Value) bool {
+	if arg := c.typ.argument(name); !v.IsNull() || arg == nil || !arg.NotNull {
+		return true
+	}
+	c.l.fail("catalog.null", "Null not allowed", c.exprRange(name), c.w, "%s is null, which would lift what it restricts. Give it a value, or leave the argument out where nothing is to be restricted.", name)
+	return false
 }
 
 // evalPublic evaluates an expression that must not be secret. A secret one is not evaluated: whether that has a value would
