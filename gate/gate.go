@@ -63,17 +63,23 @@ type Config struct {
 // what mcpcat writes, and for an agent that one of the two does not know.
 func Open(ctx context.Context, o Options) (*Gate, error) {
 	lookup := o.Lookup
+	var environ func() []string
 	if lookup == nil {
-		lookup = os.LookupEnv
+		lookup, environ = os.LookupEnv, os.Environ
 	}
 	var vars []catalog.VarSource
 	for name, value := range o.Variables {
 		vars = append(vars, catalog.VarSource{Name: name, Value: value})
 	}
 	slices.SortFunc(vars, func(a, b catalog.VarSource) int { return strings.Compare(a.Name, b.Name) })
-	cat, diags := catalog.Load(catalog.Options{Dir: o.Dir, Lookup: lookup, Vars: vars, LockPath: o.LockPath})
+	cat, diags := catalog.Load(catalog.Options{Dir: o.Dir, Lookup: lookup, Environ: environ, Vars: vars, LockPath: o.LockPath})
 	if err := diags.Err(); err != nil {
 		return nil, &OpenError{What: "catalog", Err: err}
+	}
+	if o.Logger != nil {
+		for _, d := range diags {
+			o.Logger.Warn(d.Summary, "code", d.Code, "address", d.Address, "detail", d.Detail)
+		}
 	}
 	loaded, err := boltfile.Load(ctx, filepath.Join(o.Dir, filepath.FromSlash(cat.Lock)))
 	if err != nil {

@@ -354,19 +354,3 @@ func TestUnsaved(t *testing.T) {
 		t.Error("a broken file was accepted")
 	}
 }
-
-func TestSupports(t *testing.T) {
-	for path, want := range map[string]bool{
-		"server": true, "server stdio": true, "server stdio env": true, "server http auth bearer": true, "variable sensitive": true,
-		"": false, "servers": false, "env": false, "server stdio envs": false, "server enabled x": false,
-	} {
-		if got := Supports(strings.Fields(path)...); got != want {
-			t.Errorf("Supports(%q) = %v, want %v", path, got, want)
-		}
-	}
-	for _, a := range serverBlock.Arguments {
-		if got := Supports("server", a.Name); !got {
-			t.Errorf("Supports(server %s) = %v", a.Name, got)
-		}
-	}
-}

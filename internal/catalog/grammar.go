@@ -42,25 +42,6 @@ type Argument struct {
 // not to be modified.
 func Language() []*BlockType { return language }
 
-// Supports reports whether this version gives a meaning to an argument or block, named by the types of the blocks around it
-// and its own: Supports("server", "stdio", "env").
-func Supports(path ...string) bool {
-	var inside *BlockType
-	blocks := language
-	for i, name := range path {
-		b := findBlock(blocks, name)
-		if b == nil && inside != nil && i == len(path)-1 {
-			a := inside.argument(name)
-			return a != nil
-		}
-		if b == nil {
-			return false
-		}
-		inside, blocks = b, b.Blocks
-	}
-	return inside != nil
-}
-
 var (
 	language      = []*BlockType{mcpcatBlock, variableBlock, localsBlock, serverBlock, toolsetBlock, agentBlock, policyBlock, movedBlock, removedBlock}
 	languageNames = blockNames(language)

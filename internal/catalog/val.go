@@ -236,22 +236,17 @@ func (c *contents) allowed(name, s string, r hcl.Range) bool {
 	return false
 }
 
-// withUnit is text for an argument whose unit is easily forgotten.
-func (c *contents) withUnit(name, example string) (string, bool) {
-	v, ok := c.value(name)
-	if ok && v.Type() == cty.Number {
-		c.l.fail("catalog.type", "Wrong type", c.exprRange(name), c.w, "%s is a number, want a text with a unit, such as %q.", name, example)
-		return "", false
-	}
-	if !ok {
-		return "", false
-	}
-	return c.textOf(name, v, 64)
-}
-
 // duration returns a text such as "20s" between least and most. ok is false if it is absent or in error.
 func (c *contents) duration(name string, least, most time.Duration) (time.Duration, bool) {
-	s, ok := c.withUnit(name, "20s")
+	v, ok := c.value(name)
+	if ok && v.Type() == cty.Number {
+		c.l.fail("catalog.type", "Wrong type", c.exprRange(name), c.w, "%s is a number, want a text with a unit, such as \"20s\".", name)
+		return 0, false
+	}
+	if !ok {
+		return 0, false
+	}
+	s, ok := c.textOf(name, v, 64)
 	if !ok {
 		return 0, false
 	}

@@ -95,8 +95,6 @@ func TestSecretsElsewhere(t *testing.T) {
 			p.file("catalog.hcl", secretToken+strings.ReplaceAll(inBlocks(blocks, a.Name, form), "TOKEN", token))
 			want := []string{"catalog.secret_place"}
 			switch {
-			case !catalog.Supports(path...):
-				want = []string{"catalog.unsupported"}
 			case where == "variable validation condition": // may be about a secret; it is about var.one here
 				want = append(want, "catalog.reference", "catalog.expression", "catalog.type")
 			case strings.HasPrefix(where, "policy rule"): // of which most functions are no part

@@ -236,8 +236,6 @@ func (im *importer) convertCwd(s *server) {
 		im.disable(s, "import.disabled", say("cwd is left out: %s.", why), "")
 	case clean == ".": // where servers start anyway
 		return
-	case !catalog.Supports("server", "stdio", "workdir"):
-		im.disable(s, "import.disabled", say("cwd is left out: this version of mcpcat starts every server in the catalog directory."), "")
 	case fault != "":
 		im.disable(s, "import.disabled", say("cwd is left out: it %s.", fault), "")
 	default:
