@@ -107,6 +107,7 @@ func times(s string, n int) string { return strings.Repeat(s, n) }
 // TestHostileTexts loads texts that overflow the stack of the parser or the evaluator, or run for minutes, if they get
 // there. Each runs in a process of its own, because such a failure takes the process with it.
 func TestHostileTexts(t *testing.T) {
+	skipUnderRace(t)
 	local := func(expr string) string { return "locals {\n  a = " + expr + "\n}\n" }
 	nestedFor := func(n int) string {
 		return times("[for x in [1,2,3,4,5,6,7,8,9,10] : ", n) + "1" + times("]", n)
@@ -226,6 +227,7 @@ func TestHostileValues(t *testing.T) {
 
 // TestHostileDirectory loads many files that are each within their limits.
 func TestHostileDirectory(t *testing.T) {
+	skipUnderRace(t)
 	for name, text := range map[string]string{"lines": times("\n", 262_000), "blocks": times("a{}\n", 30_000)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -381,6 +383,7 @@ func FuzzLoad(f *testing.F) {
 
 // TestLargeServers declares about as many tools as an expression can make, and refers to all of them in every way.
 func TestLargeServers(t *testing.T) {
+	skipUnderRace(t)
 	const tools = 9_900
 	head := `
 server "a" {
@@ -411,6 +414,7 @@ toolset "all" {
 
 // TestManyItems is one below and one above what a catalog may declare and give away.
 func TestManyItems(t *testing.T) {
+	skipUnderRace(t)
 	text := func(instances, tools, agents int) string {
 		names := make([]string, tools)
 		for i := range names {
@@ -441,5 +445,13 @@ func TestManyItems(t *testing.T) {
 		if got := strings.ToLower(load(tt.text)); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%.60s…: got %.200s, want %q", tt.text, got, tt.want)
 		}
+	}
+}
+
+// skipUnderRace leaves out what takes long in one goroutine, in which the race detector has nothing to find.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if slowdown > 1 {
+		t.Skip("one goroutine: nothing for the race detector")
 	}
 }
