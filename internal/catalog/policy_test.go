@@ -190,6 +190,9 @@ func TestRules(t *testing.T) {
 		{`change.tool.name == "caf\u00e9"`, named("cafe\u0301"), Deny},
 		{`!startswith(change.tool.name, "safe_")`, named("s\u200bafe_exec"), Deny},
 		{`!startswith(change.tool.name, "safe_")`, named("safe_read"), Ask},
+		{`matches("exec", change.address)`, with(func(c *RuleChange) { c.Address = `server.a.tool["e\u200bxec"]` }), Deny},
+		{`change.address == "server.a.tool.run_exec"`, with(func(c *RuleChange) { c.Address = `server.a.tool["run_e\u200Bxec"]` }), Deny},
+		{`matches("exec", change.address)`, with(func(c *RuleChange) { c.Address = `server.a.tool["e\u200bx"]` }), Ask},
 
 		// Hostile sizes and texts.
 		{`matches("(a+)+$", change.tool.description)`, with(func(c *RuleChange) { c.Tool.Description = strings.Repeat("a", maxJudgedBytes-1) + "!" }), Ask},

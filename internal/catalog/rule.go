@@ -215,8 +215,13 @@ func (c RuleChange) value(f func(string) string) cty.Value {
 		}
 		return cty.ListVal(out)
 	}
+	address := c.Address
+	if item, err := addr.ParseItem(address); err == nil { // in which the name is escaped
+		item.Name = f(item.Name)
+		address = item.String()
+	}
 	return cty.ObjectVal(map[string]cty.Value{
-		"action": text(c.Action), "kind": text(c.Kind), "address": text(c.Address),
+		"action": text(c.Action), "kind": text(c.Kind), "address": text(address),
 		"classes": texts(c.Classes), "agents": texts(c.Agents),
 		"server": cty.ObjectVal(map[string]cty.Value{
 			"name": text(c.Server.Name), "label": text(c.Server.Label), "address": text(c.Server.Address), "key": text(c.Server.Key),
