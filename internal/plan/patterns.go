@@ -19,23 +19,16 @@ func expand(cat *catalog.Catalog, base *lock.Lock, observed []surface.Server) (*
 			offered[s.Addr] = usable(s)
 		}
 	}
-	pinned := map[addr.Server][]string{}
-	if base != nil {
-		for _, it := range base.Items {
-			if it.Addr.Kind == addr.Tool {
-				pinned[it.Addr.Server] = append(pinned[it.Addr.Server], it.Addr.Name)
-			}
-		}
-	}
 	return cat.Expand(func(a addr.Server, k addr.Kind) []string {
 		if k != addr.Tool {
 			return nil
 		}
+		pinned := base.Names(a, k)
 		seen, ok := offered[a]
-		if !ok && pinned[a] == nil {
+		if !ok && pinned == nil {
 			return nil
 		}
-		return append(append([]string{}, seen...), pinned[a]...)
+		return append(append([]string{}, seen...), pinned...)
 	})
 }
 
