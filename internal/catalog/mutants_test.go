@@ -218,8 +218,9 @@ func TestMisspellings(t *testing.T) {
 			}
 		}
 	}
-	if mutants < 300 {
-		t.Errorf("%d mutants, want at least 300", mutants)
+	t.Logf("%d mutants", mutants)
+	if mutants < 1000 {
+		t.Errorf("%d mutants, want at least 1000", mutants)
 	}
 }
 
