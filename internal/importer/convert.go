@@ -282,7 +282,7 @@ func init() { // the functions refer to the table
 		"oauth":       {[]Format{MCP, VSCode}, leftOut("this version of mcpcat does not sign in with OAuth. Use auth { bearer } with a token that you have.")},
 		"auth":        {[]Format{Cursor}, leftOut("this version of mcpcat does not sign in with OAuth. Use auth { bearer } with a token that you have.")},
 
-		"headersHelper": {[]Format{MCP}, leftOut("no command is run for headers. Use auth { bearer } with a token that you have.")},
+		"headersHelper": {[]Format{MCP}, leftOut("it prints headers. A program that prints a token runs for each connection with auth { command = […] }; otherwise use auth { bearer } with a token that you have.")},
 		"gallery":       {[]Format{VSCode}, leftOut("where the editor has the server from means nothing here.")},
 		"version":       {[]Format{VSCode}, leftOut("the version that the editor's gallery had means nothing here.")},
 		"dev":           {[]Format{VSCode}, leftOut("a server that restarts by itself or waits for a debugger is no server to pin.")},
