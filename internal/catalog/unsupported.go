@@ -16,7 +16,7 @@ func (c *Catalog) Unsupported() diag.List { return slices.Clone(c.unsupported) }
 // notEnforced records a place for Unsupported. What is the argument or block as people write it. The catalog itself loads.
 func (l *loader) notEnforced(what string, r hcl.Range, w where) {
 	d := diag.Errorf("catalog.unsupported", "Not enforced by this version",
-		"%s is understood but not enforced by this version of mcpcat, so it would be refused at run time: leave it out.", what)
+		"%s is understood, but this version of mcpcat does not enforce it, so plan, apply, verify, call and serve refuse a catalog that has it. Leave it out.", what)
 	d.Context, d.Address = w.context, w.address
 	if s := l.sources[r.Filename]; s != nil {
 		d = d.At(s.rangeOf(r))
