@@ -92,8 +92,14 @@ func TestAServerThatReadsNothingHoldsNoCall(t *testing.T) {
 			defer cancel()
 			begin := time.Now()
 			m, err := h.Do(ctx, big)
-			if took := time.Since(begin); took > 8*time.Second {
-				t.Errorf("Do took %v", took)
+			took := time.Since(begin)
+			if took > 8*time.Second {
+				// Now and then net/http does not hand on the answer while the request is stuck. The connection is given up then.
+				if took > pingAfter+pingTime+5*time.Second || !errors.As(err, new(*LostError)) {
+					t.Errorf("Do took %v: %v", took, err)
+				}
+				t.Logf("the connection was given up after %v", took)
+				return
 			}
 			if tt.want == nil {
 				good(t, outcome{m, err}, "1")
