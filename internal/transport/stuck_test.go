@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -65,6 +66,12 @@ func serveStuck(t *testing.T, status, media, data string) HTTPConfig {
 // TestAServerThatReadsNothingHoldsNoCall: over HTTP/2 neither the end of the context nor the error of what the server has
 // sent waits for the server to read the rest of the request.
 func TestAServerThatReadsNothingHoldsNoCall(t *testing.T) {
+	var gaveUp atomic.Int32
+	t.Cleanup(func() {
+		if n := gaveUp.Load(); n > 1 {
+			t.Errorf("%d calls lasted until their connection was given up, want none, and at most one", n)
+		}
+	})
 	big := call(1, "tools/call")
 	big.Body = body(1, "tools/call", `{"x":"`+strings.Repeat("x", 15<<20)+`"}`)
 	for name, tt := range map[string]struct {
@@ -98,6 +105,7 @@ func TestAServerThatReadsNothingHoldsNoCall(t *testing.T) {
 				if took > pingAfter+pingTime+5*time.Second || !errors.As(err, new(*LostError)) {
 					t.Errorf("Do took %v: %v", took, err)
 				}
+				gaveUp.Add(1)
 				t.Logf("the connection was given up after %v", took)
 				return
 			}
