@@ -455,3 +455,47 @@ func skipUnderRace(t *testing.T) {
 		t.Skip("one goroutine: nothing for the race detector")
 	}
 }
+
+// TestDeclaredLimits is one at and one above each limit of servers and agents.
+func TestDeclaredLimits(t *testing.T) {
+	server := func(lines string) string {
+		return "server \"a\" {\n  http { url = \"https://a.example/mcp\" }\n" + lines + "\n}\n"
+	}
+	agent := func(line string) string { return server("") + "agent \"b\" {\n  " + line + "\n}\n" }
+	for name, tt := range map[string]struct {
+		text func(n int) string
+		most int
+	}{
+		"instances": {func(n int) string {
+			return server(fmt.Sprintf("name = \"a-${each.key}\"\n for_each = toset([%s])", numbered(n, `"t%d",`)))
+		}, maxInstances},
+		"key": {func(n int) string {
+			return server(fmt.Sprintf("name = \"a-x\"\n for_each = { %s = 1 }", strings.Repeat("x", n)))
+		}, 128},
+		"patterns": {func(n int) string {
+			return server("tools = [" + strings.ReplaceAll(numbered(n, `"t%d",`), "\",", "*\",") + "]")
+		}, maxPatterns},
+		"as": {func(n int) string {
+			return server(fmt.Sprintf("tool \"t\" { as = %q }", strings.Repeat("x", n)))
+		}, maxExposedBytes},
+		"tool name":   {func(n int) string { return server(fmt.Sprintf("tool %q {}", strings.Repeat("x", n))) }, 1024},
+		"rate":        {func(n int) string { return agent(fmt.Sprintf("rate = \"%d/1m\"", n)) }, maxRate},
+		"concurrency": {func(n int) string { return agent(fmt.Sprintf("concurrency = %d", n)) }, maxAgentConcurrency},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n, good := range map[int]bool{tt.most: true, tt.most + 1: false} {
+				_, list := Load(Options{Dir: writeFiles(t, one(tt.text(n)))})
+				// A key that is no part of the name is another fault, which both have.
+				faults := 0
+				for _, d := range list {
+					if d.Severity == diag.Error && d.Summary != "Name without the key" {
+						faults++
+					}
+				}
+				if (faults == 0) != good {
+					t.Errorf("%d: %v", n, list)
+				}
+			}
+		})
+	}
+}
